@@ -79,14 +79,18 @@ impl<'t> Document<'t> {
             syntax_lines: Vec::new(),
             broken_heading: None,
         };
+        let unended = errors.iter().filter(|error| wording::is_unended_text(error.message()));
+        let unended = unended.filter_map(toml::de::Error::span).map(|span| span.start).min();
+        let unended = unended.map(|at| document.line_at(at));
         for error in errors {
             let span = error.span().unwrap_or_default();
             let line = document.line_at(span.start);
             // The parser goes on in the middle of a wrong line, and finds more that is no mistake.
-            // A string without its end makes each line below it one more array element.
-            let follows = error.message().starts_with("missing comma between array elements");
-            if document.syntax_lines.contains(&line) || follows && !document.syntax_lines.is_empty()
-            {
+            // A text or a list without its end makes each line below it one more part of the value.
+            let is_element = error.message().starts_with("missing comma between array elements");
+            let follows = unended.is_some_and(|unended| unended < line)
+                || is_element && !document.syntax_lines.is_empty();
+            if document.syntax_lines.contains(&line) || follows {
                 document.syntax_lines.push(line);
                 continue;
             }

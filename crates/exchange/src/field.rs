@@ -281,7 +281,33 @@ fn header(name: &str) -> FieldName {
     }
 }
 
+/// What other programs call a field, and its name here.
+const ELSEWHERE: [(&str, &str); 18] = [
+    ("addr", "client_ip"),
+    ("bytes", "bytes_out"),
+    ("client", "client_ip"),
+    ("duration", "total"),
+    ("elapsed", "total"),
+    ("ip", "client_ip"),
+    ("latency", "total"),
+    ("remote_addr", "client_ip"),
+    ("request_id", "id"),
+    ("request_time", "total"),
+    ("response_time", "total"),
+    ("size", "bytes_out"),
+    ("took", "total"),
+    ("uri", "path"),
+    ("url", "path"),
+    ("useragent", "header.user-agent"),
+    ("user_id", "user"),
+    ("userid", "user"),
+];
+
 fn unknown(name: &str) -> UnknownField {
+    let lower = name.to_ascii_lowercase();
+    if let Some((_, here)) = ELSEWHERE.iter().find(|(elsewhere, _)| *elsewhere == lower) {
+        return UnknownField { name: name.to_owned(), near: vec![here], may_be_defined: false };
+    }
     let last = |text: &'static str| text.rsplit('.').next().unwrap_or(text);
     let all = PLAIN.iter().map(|(plain, _)| *plain).chain(PREFIXED);
     let mut near: Vec<_> = all

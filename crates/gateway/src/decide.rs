@@ -38,7 +38,10 @@ pub(crate) fn decide(
     let Some(personalise) = &route.personalise else { return Decision::Generic.into() };
     let id = match personalise.user.find(head, deciders.user_bytes_max) {
         User::Nobody => return Decision::Anonymous.into(),
-        User::Unacceptable => return Decision::NoProfile.into(),
+        User::Unacceptable(reason) => {
+            let reason = Some(reason.detail());
+            return Decided { decision: Decision::NoProfile, reason };
+        }
         User::Id(id) => id,
     };
     user.extend_from_slice(&id);

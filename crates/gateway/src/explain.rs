@@ -79,6 +79,8 @@ pub struct UserFacts {
     pub id: Option<String>,
     /// `present`, `absent` or `unavailable`; `None` if it was not looked up.
     pub profile: Option<String>,
+    /// How many requests the route has had so far, if all of them were without a user id.
+    pub anonymous: Option<u64>,
 }
 
 impl Gateway {
@@ -98,7 +100,7 @@ impl Gateway {
         let bytes = question.head_bytes(places.filter(|_| !is_there).map(UserPlaces::first))?;
         question::with_head(&bytes, question, self, |head| {
             question.check_user(places, head)?;
-            Ok(self.explained(head))
+            Ok(self.explained(head, question.falls_back))
         })?
     }
 
@@ -107,7 +109,7 @@ impl Gateway {
         route::find(&self.plan.routes, head, is_healthy).ok()
     }
 
-    fn explained(&self, head: &Head<'_>) -> Explanation {
+    fn explained(&self, head: &Head<'_>, falls_back: bool) -> Explanation {
         let mut explanation = Explanation {
             method: head.method().to_owned(),
             host: head.host().to_owned(),
@@ -134,8 +136,13 @@ impl Gateway {
             let is_present = user.profile.as_deref() == Some(PRESENT);
             Some(self.rollout(index)?.draw(trace.user()?)).filter(|_| is_present)
         });
+        let is_private = trace.decision == Decision::Personalised;
+        if is_private && (falls_back || self.is_down(route.target(trace.arm))) {
+            (trace.decision, trace.detail) = (Decision::Fallback, Some(FAILS));
+            trace.arm = request::arm(route, head, &trace);
+        }
         trace.decision.name().clone_into(&mut explanation.decision);
-        let because = because(trace.decision, explanation.user.as_ref(), explanation.draw.as_ref());
+        let because = because(&trace, explanation.user.as_ref(), explanation.draw.as_ref());
         explanation.decided_by = because.to_owned();
         explanation.target_name = self.target_name(route.target(trace.arm));
         let is_apart = route.private_arm() == Some(trace.arm);
@@ -185,8 +192,10 @@ impl Gateway {
     fn user_facts(&self, route: &Route, head: &Head<'_>, trace: &Trace) -> Option<UserFacts> {
         let source = &route.personalise.as_ref()?.user;
         let mut facts = UserFacts { source: source.to_string(), ..UserFacts::default() };
-        if source.find(head, self.plan.limits.user_bytes_max) == User::Unacceptable {
-            facts.profile = None;
+        let index = trace.route?;
+        facts.anonymous = self.metrics.route(index).only_anonymous();
+        let found = source.find(head, self.plan.limits.user_bytes_max);
+        if matches!(found, User::Unacceptable(_)) {
             return Some(facts);
         }
         let Some(id) = trace.user() else { return Some(facts) };
@@ -203,6 +212,10 @@ impl Gateway {
         Some(facts)
     }
 
+    fn is_down(&self, target: &Target) -> bool {
+        matches!(target, Target::Upstream(index) if !self.upstreams[*index].is_healthy())
+    }
+
     fn target_name(&self, target: &Target) -> String {
         match target {
             Target::Upstream(index) => format!("upstream:{}", self.plan.upstreams[*index].name),
@@ -214,23 +227,29 @@ impl Gateway {
 }
 
 const PRESENT: &str = "present";
+/// The detail of an explained fallback whose answer would fail.
+const FAILS: &str = "fails";
 
 /// The reason for a decision, as docs/operating/status.md has it.
-fn because(decision: Decision, user: Option<&UserFacts>, draw: Option<&Draw>) -> &'static str {
+fn because(trace: &Trace, user: Option<&UserFacts>, draw: Option<&Draw>) -> &'static str {
     let is_unavailable = user.is_some_and(|user| user.profile.as_deref() == Some("unavailable"));
-    match decision {
+    match trace.decision {
         Decision::Generic if user.is_some() => "an event is recorded alike for everybody",
         Decision::Generic => "the route does not personalise",
         Decision::Anonymous => "the request carries no user id",
-        Decision::NoProfile if user.is_some_and(|user| user.id.is_none()) => {
-            "the request carries two different ids, one too long, or a path that may name two"
-        }
-        Decision::NoProfile => {
-            "the profile file does not name the user; a build needs `profiles.items_min` items read"
-        }
+        Decision::NoProfile => match trace.detail {
+            Some("two-ids") => "the request carries two different user ids",
+            Some("long-id") => "the user id is longer than `limits.user_bytes_max`",
+            Some(_) => "the path may name two different users",
+            None => {
+                "the profile file does not name the user; a build leaves out who has read fewer \
+                 items than `profiles.items_min` (by default 5)"
+            }
+        },
         Decision::OutsideRollout => "the user's draw is not below the share of the rollout",
         Decision::HeldOut => "the user's draw is in the share that is held out",
         Decision::Personalised => "the user has a profile, and the draw is below the share",
+        Decision::Fallback if trace.detail == Some(FAILS) => "the user's own answer fails now",
         Decision::Fallback if is_unavailable => "no profile file is loaded, or it cannot be read",
         Decision::Fallback if draw.is_some_and(|draw| draw.killed) => "the kill switch is on",
         Decision::Fallback => "the brake lets only a part of the rollout in",

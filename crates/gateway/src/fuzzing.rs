@@ -27,7 +27,7 @@ pub use crate::pattern::{Match, Pattern};
 pub use crate::reply::range::{BodyRange, parse as range};
 pub use crate::request_directives::RequestDirectives;
 pub use crate::upstream::fuzzing::{AnswerReading, read_answer};
-pub use crate::user::{User, UserSource};
+pub use crate::user::{Unusable, User, UserSource};
 
 /// Returns the areas of a purge under the routes of a plan.
 ///

@@ -141,6 +141,16 @@ impl Gateway {
         })
     }
 
+    /// Returns routes that personalise, and have had no request with a user id so far. With each
+    /// come the places of the id, and the number of requests.
+    pub fn routes_without_users(&self) -> impl Iterator<Item = (&str, String, u64)> {
+        self.plan.routes.iter().enumerate().filter_map(|(index, route)| {
+            let places = &route.personalise.as_ref()?.user;
+            let requests = self.metrics.route(index).only_anonymous()?;
+            Some((&*route.name, places.to_string(), requests))
+        })
+    }
+
     /// Returns the rollout of a route.
     pub(crate) fn rollout(&self, route: usize) -> Option<&Rollout> {
         self.rollouts[route].as_ref()

@@ -214,6 +214,17 @@ impl RouteMetrics {
         }
     }
 
+    /// Returns how many exchanges have ended, if all of them were without a user id.
+    pub(crate) fn only_anonymous(&self) -> Option<u64> {
+        let of = |decision: Decision| {
+            let first = decision as usize * CacheResult::ALL.len();
+            let counters = &self.outcomes[first..first + CacheResult::ALL.len()];
+            counters.iter().map(Counter::get).sum::<u64>()
+        };
+        let others = Decision::ALL.into_iter().filter(|it| *it != Decision::Anonymous);
+        Some(of(Decision::Anonymous)).filter(|_| others.map(of).sum::<u64>() == 0)
+    }
+
     /// Counts an exchange that has ended.
     pub(crate) fn ended(&self, decision: Decision, cache: CacheResult, status: u16) {
         let outcome = decision as usize * CacheResult::ALL.len() + cache as usize;

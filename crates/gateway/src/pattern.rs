@@ -83,11 +83,11 @@ impl Pattern {
         self.rest || place <= self.segments.len()
     }
 
-    /// Returns the segment at a place, counted from 1, if it is the same in all paths.
+    /// Returns the segment at a place, counted from 1, if it is the same in all paths but for a
+    /// format.
     pub(crate) fn literal_at(&self, place: usize) -> Option<&str> {
         let segment = place.checked_sub(1).and_then(|index| self.segments.get(index))?;
-        let is_literal = segment.capture.is_none() && segment.format.is_none();
-        is_literal.then_some(&*segment.prefix)
+        segment.capture.is_none().then_some(&*segment.prefix)
     }
 
     /// Returns whether the segment at this place, from 1, is a value with a format behind it.

@@ -185,12 +185,30 @@ impl Route {
             && self.generic_arms().iter().any(|arm| arm.upstream().is_some())
     }
 
+    /// Returns the headers in which its users are named.
+    pub fn user_headers(&self) -> impl Iterator<Item = &str> {
+        let places = self.personalise.iter().flat_map(|personalise| personalise.user.all());
+        places.filter_map(|place| match place {
+            UserSource::Header(name) => Some(&**name),
+            _ => None,
+        })
+    }
+
+    /// Returns a header in which a client names any user, unless it is one for credentials.
+    pub fn guessable_user(&self) -> Option<&str> {
+        self.user_headers().find(|name| *name != "authorization")
+    }
+
+    /// Whether a model answers its users, and an app all others: the app checks nobody then.
+    pub fn is_ranked_apart(&self) -> bool {
+        let arm = self.personalise.as_ref().and_then(|personalise| personalise.arm);
+        arm.is_some_and(|arm| matches!(self.target(arm), Target::Model(_)))
+    }
+
     /// Whether a model answers its users in JSON, though an app answers all others in the format
     /// that the path names.
     pub fn is_ranked_in_other_formats(&self) -> bool {
-        let arm = self.personalise.as_ref().and_then(|personalise| personalise.arm);
-        let is_model = arm.is_some_and(|arm| matches!(self.target(arm), Target::Model(_)));
-        is_model && self.pattern.allows_other_formats()
+        self.is_ranked_apart() && self.pattern.allows_other_formats()
     }
 
     /// Whether a response to a request with cookies is stored only if the origin allows it, though

@@ -1,7 +1,7 @@
 //! Defines the traits through which the gateway uses other roles; the binary passes them in.
 //!
-//! There is one for each: profiles, models ([`Compute`]), workers with their loans, the recorder
-//! of exchanges, and the [`Tap`]. Invariant: a role never depends on another role (`cargo xtask tidy`
+//! There is one for each: profiles, models ([`Compute`]), workers with their loans, the recorder of
+//! exchanges, and the [`Tap`]. Invariant: a role never depends on another role (`cargo xtask tidy`
 //! checks it). All methods may run on an I/O core, so they must not block for long; the futures may
 //! wait. [`AnswerSender`] is the channel of a queued answer: dropped, it fails the request. Never
 //! here: an implementation (the binary and the roles), the types of a request to a model

@@ -273,7 +273,7 @@ pub(crate) fn has_credentials(route: &Route, head: &Head<'_>, decision: Decision
 }
 
 /// Returns the arm of the route for this request: that of personalised reads, or the drawn one.
-fn arm(route: &Route, head: &Head<'_>, trace: &Trace) -> usize {
+pub(crate) fn arm(route: &Route, head: &Head<'_>, trace: &Trace) -> usize {
     let is_private = trace.decision == Decision::Personalised && only_reads(head);
     let apart = route.private_arm().filter(|_| is_private);
     apart.unwrap_or_else(|| drawn_arm(route, head, trace))

@@ -53,9 +53,30 @@ pub enum User<'h> {
     Nobody,
     /// The request has this user id.
     Id(Cow<'h, [u8]>),
-    /// The request has different ids, a path that may name different ones, or one longer than the
-    /// limit.
-    Unacceptable,
+    /// The request names somebody, and it is not known whom, or may not be looked up.
+    Unacceptable(Unusable),
+}
+
+/// Why what names a user is of no use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unusable {
+    /// There are two different ids.
+    TwoIds,
+    /// The id is longer than the limit.
+    LongId,
+    /// The path may name two different ones.
+    AmbiguousPath,
+}
+
+impl Unusable {
+    /// Returns its word in `Tidegate-Decision` and records.
+    pub(crate) fn detail(self) -> &'static str {
+        match self {
+            Self::TwoIds => "two-ids",
+            Self::LongId => "long-id",
+            Self::AmbiguousPath => "ambiguous-path",
+        }
+    }
 }
 
 impl fmt::Display for UserSource {
@@ -106,7 +127,9 @@ impl UserSource {
                 single(head.all(name).map(|v| Cow::Borrowed(v.trim_ascii())), bytes_max)
             }
             Self::Query(name) => single(query_values(head.query(), name), bytes_max),
-            Self::Path(at) if at.is_ambiguous(head.path()) => User::Unacceptable,
+            Self::Path(at) if at.is_ambiguous(head.path()) => {
+                User::Unacceptable(Unusable::AmbiguousPath)
+            }
             Self::Path(at) => single(at.id(head.path().as_bytes()).into_iter(), bytes_max),
         }
     }
@@ -137,8 +160,10 @@ impl UserPlaces {
         for source in &self.0 {
             match (source.find(head, bytes_max), &user) {
                 (User::Nobody, _) => {}
-                (User::Id(id), User::Id(before)) if id != *before => return User::Unacceptable,
-                (User::Unacceptable, _) => return User::Unacceptable,
+                (User::Id(id), User::Id(before)) if id != *before => {
+                    return User::Unacceptable(Unusable::TwoIds);
+                }
+                (unacceptable @ User::Unacceptable(_), _) => return unacceptable,
                 (found, _) => user = found,
             }
         }
@@ -218,13 +243,15 @@ fn single<'h>(values: impl Iterator<Item = Cow<'h, [u8]>>, bytes_max: usize) -> 
     let mut found: Option<Cow<'h, [u8]>> = None;
     for value in values.filter(|value| !value.is_empty()) {
         match &found {
-            Some(before) if *before != value => return User::Unacceptable,
+            Some(before) if *before != value => {
+                return User::Unacceptable(Unusable::TwoIds);
+            }
             _ => found = Some(value),
         }
     }
     match found {
         None => User::Nobody,
-        Some(id) if id.len() > bytes_max => User::Unacceptable,
+        Some(id) if id.len() > bytes_max => User::Unacceptable(Unusable::LongId),
         Some(id) => User::Id(id),
     }
 }

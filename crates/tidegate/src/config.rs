@@ -289,8 +289,24 @@ pub(crate) fn check_files(plan: &Plan) -> Result<Vec<String>, Vec<Problem>> {
     let profiles = plan.profiles.as_ref();
     let builds = profiles.is_some_and(|it| it.every.is_some() || it.query.is_some());
     let notes = serving::check_files(&models, &plan.models, builds, &mut wrong);
+    for (index, upstream) in document.sections::<NamedSection>("upstream").iter().enumerate() {
+        let pool = plan.pools.iter().find(|pool| Some(&pool.name) == upstream.name.as_ref());
+        let is_path = |pool: &&workers::Plan| pool.interpreter.components().count() > 1;
+        if let Some(pool) = pool.filter(is_path).filter(|pool| !pool.interpreter.exists()) {
+            let file = pool.interpreter.display();
+            let reason = format!("there is no interpreter `{file}`, and `serve` ends without it");
+            document.wrong(&format!("upstream[{index}].interpreter"), reason);
+        }
+    }
     let problems = document.into_problems();
     if problems.is_empty() { Ok(notes) } else { Err(problems) }
+}
+
+/// A section of which only the name matters.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct NamedSection {
+    name: Option<String>,
 }
 
 /// Checks the text of a configuration.

@@ -36,8 +36,8 @@ const NO_URL: Hint = Hint(
     "name a URL (`tidegate explain /news --user 17`), or a recorded request (`--request ID`; \
      `tidegate explain --user 17 --since 1h` lists them)",
 );
-const HEADERS: &str = "the journal has no headers of requests, and without them the request goes \
-    elsewhere now: name them by `-H 'NAME: VALUE'`";
+const HEADERS: &str = "it goes elsewhere now: the configuration has changed, or the route looks at \
+    headers, which the journal does not have (name them by `-H 'NAME: VALUE'`)";
 const INCOMPLETE: &str = "so `key` and `cache` are those of another one, and what was stored for \
     this request cannot be looked up; name the whole URL beside `--request`";
 const HASHED: &str = "the journal has hashes of user ids, so it is not known who asked";
@@ -150,6 +150,7 @@ fn question(
         user: args.user.clone().or(user),
         fields: args.header.iter().map(|line| field(line)).collect::<Result<_>>()?,
         client: args.from,
+        falls_back: false,
     })
 }
 
@@ -184,7 +185,7 @@ fn of_server(server: (SocketAddr, Option<String>), question: &ExplainRequest) ->
 
 /// A question as the query of `/explain`; [`read_form`] reads it.
 fn form(question: &ExplainRequest) -> String {
-    let ExplainRequest { url, method, user, fields, client } = question;
+    let ExplainRequest { url, method, user, fields, client, falls_back: _ } = question;
     let mut pairs = vec![("url", url.clone())];
     pairs.extend(Some(("method", method.clone())).filter(|(_, method)| !method.is_empty()));
     pairs.extend(user.iter().map(|user| ("user", user.clone())));

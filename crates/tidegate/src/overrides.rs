@@ -145,7 +145,12 @@ impl Overrides {
             .filter(|name| route.is_none_or(|wanted| wanted == *name))
             .collect();
         match route {
-            Some(route) => anyhow::ensure!(!names.is_empty(), "no route `{route}` personalises"),
+            Some(route) => {
+                anyhow::ensure!(!names.is_empty(), "no route `{route}` personalises; {}", {
+                    let known: Vec<&str> = rollouts(&self.gateway).map(|(name, _)| name).collect();
+                    chassis::config::there_is(&known)
+                })
+            }
             None => anyhow::ensure!(!names.is_empty(), "no route personalises"),
         }
         let mut state = self.state.lock();

@@ -2,11 +2,11 @@
 //! `serving`.
 //!
 //! `Masking` does more than pass calls on: it cuts client addresses and hashes user ids before a
-//! line is encoded, for the journal and for those who watch (`tap.rs`). `user_key` makes the key for that, which profiles must share.
-//! Invariant: no exchange reaches the journal but through `Masking::encode`. A profile file
-//! that is missing or fails becomes `Profile::Unavailable`. Without `sync = "always"`, a durable
-//! record is answered when the line is taken.
-//! Never here: the adapters of workers, which are in `workers.rs`.
+//! line is encoded. So it does for the journal and for those who watch (`tap.rs`). `user_key` makes
+//! the key for that, which profiles must share. Invariant: no exchange reaches the journal but
+//! through `Masking::encode`. A profile file that is missing or fails becomes
+//! `Profile::Unavailable`. Without `sync = "always"`, a durable record is answered when the line is
+//! taken. Never here: the adapters of workers, which are in `workers.rs`.
 
 use std::sync::Arc;
 use std::time::Duration;

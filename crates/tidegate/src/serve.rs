@@ -86,11 +86,7 @@ pub(crate) fn start(mut plan: Plan) -> Result<Server> {
     let registry = Registry::default();
     let addresses = Addresses::fitted(&mut plan);
     let (journal, early) = open_journal(plan.journal.as_ref(), &addresses)?;
-    let secret = plan.journal.as_ref().and_then(|journal| journal.user_key.as_deref());
-    let profiles = plan.profiles.as_ref().map(|profiles| {
-        let options = profiles.file_options(user_key(secret));
-        Arc::new(profiles::Profiles::open(&profiles.file, options))
-    });
+    let profiles = open_profiles(&plan);
     let (delivers, losses) = (!plan.events.rollups.is_empty(), LossBook::new(&plan.losses()));
     let profile_builds = if delivers { None } else { profile_build::schedule(&plan)? };
     let work = WorkPool::start(plan.work_threads, WORK_QUEUE_MAX).context("start work threads")?;
@@ -151,6 +147,14 @@ pub(crate) fn start(mut plan: Plan) -> Result<Server> {
         pools,
         names,
     })
+}
+
+/// Opens the profile file, if there is to be one.
+fn open_profiles(plan: &Plan) -> Option<Arc<profiles::Profiles>> {
+    let secret = plan.journal.as_ref().and_then(|journal| journal.user_key.as_deref());
+    let profiles = plan.profiles.as_ref()?;
+    let options = profiles.file_options(user_key(secret));
+    Some(Arc::new(profiles::Profiles::open(&profiles.file, options)))
 }
 
 /// What is bound before the edge threads start.

@@ -58,7 +58,7 @@ pub(crate) fn run(args: StatsdArgs) -> Result<()> {
     let flavour_read = plan.flavour;
     if flavour.is_none() && flavour_read != Flavour::Native {
         let (file, flavour) = (file.display(), flavour_read.name());
-        tracing::info!(%file, flavour, "a file of the original; `--compat perl` reads one of Perl's");
+        tracing::info!(%file, flavour, "read as the original's; Perl's needs `--compat perl`");
     }
     let again = file.clone();
     let read = move || plan::of_file(&again, flavour).map(|(plan, _)| plan);

@@ -179,7 +179,7 @@ fn table(pool: &Value) -> String {
     if !restarts.is_empty() {
         out += &format!("; ended: {}", restarts.join(", "));
     }
-    out += "\n  worker     pid state      requests      age   private    shared  answered\n";
+    out += "\n  worker     pid state      requests      age   private    shared    silent\n";
     for worker in pool["workers"].as_array().into_iter().flatten() {
         let memory =
             |key: &str| worker["memory"][key].as_f64().map_or_else(|| "-".to_owned(), megabytes);

@@ -1,7 +1,7 @@
 //! User ids in cookies, headers and queries: an id is what the request says once, or nobody's.
 
 use crate::reading::read_head;
-use gateway::fuzzing::{User, UserSource};
+use gateway::fuzzing::{Unusable, User, UserSource};
 use http1::Head;
 
 pub(super) const TOKENS: &[&str] = &[
@@ -70,7 +70,8 @@ fn check_cookie(source: &UserSource, head: &Head<'_>, found: &User<'_>) {
     let expected = match &ids[..] {
         [] => User::Nobody,
         [id] if id.len() <= ID_BYTES_MAX => User::Id((*id).into()),
-        _ => User::Unacceptable,
+        [_] => User::Unacceptable(Unusable::LongId),
+        _ => User::Unacceptable(Unusable::TwoIds),
     };
     // A name with `=` in it can be read in two ways; no browser sends one.
     assert!(name.contains('=') || *found == expected, "{found:?}, not {expected:?}");

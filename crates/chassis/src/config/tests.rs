@@ -263,3 +263,17 @@ fn an_error_below_a_heading_of_its_own_hides_no_other() {
     ];
     assert_eq!(keys, expected.map(|(line, key)| (line, key.to_owned())));
 }
+
+#[test]
+fn a_text_without_its_end_is_told_once_and_what_follows_from_it_is_not() {
+    for line in ["cache = { ttl = \"10s }", "path = \"/x", "list = [1, \"b]", "path = '/x"] {
+        let text = format!("[[route]]\n{line}\n\n[[route]]\npath = \"/y\"\nlist = [7]\n");
+        let mut document = Document::parse(&text);
+        document.known(&[], &["route"]);
+        let _: Vec<Route> = document.sections("route");
+        let problems = document.into_problems();
+        assert_eq!(problems.len(), 1, "{line}: {problems:?}");
+        assert_eq!(problems[0].line, 2);
+        assert!(problems[0].message.starts_with("a text does not end on its line"), "{problems:?}");
+    }
+}

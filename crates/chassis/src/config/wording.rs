@@ -25,9 +25,17 @@ pub(super) fn syntax(message: &str, name: &str, is_heading: bool) -> String {
         "duplicate key" => format!("the key `{name}` is there twice"),
         "string values must be quoted" if name.is_empty() => "the value is missing".to_owned(),
         "string values must be quoted" => without_quotes(name),
+        _ if is_unended_text(reason) => {
+            format!("a text does not end on its line; write the missing {wanted}, then check again")
+        }
         _ if wanted == "nothing" => reason.to_owned(),
         _ => message.to_owned(),
     }
+}
+
+/// Whether an error of syntax is about text whose quotes do not end.
+pub(super) fn is_unended_text(message: &str) -> bool {
+    message.starts_with("invalid basic string") || message.starts_with("invalid literal string")
 }
 
 /// Returns the message about text without quotes.

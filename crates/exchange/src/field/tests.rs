@@ -32,3 +32,12 @@ fn an_unknown_name_lists_near_ones() {
     check("zebra.x", "no field `zebra.x`");
     check("query.", "no field `query.`; did you mean `query`?");
 }
+
+#[test]
+fn names_of_other_programs_are_answered_with_ours() {
+    for (elsewhere, here) in ELSEWHERE {
+        here.parse::<FieldName>().unwrap();
+        let error = elsewhere.parse::<FieldName>().unwrap_err().to_string();
+        assert!(error.ends_with(&format!("; did you mean `{here}`?")), "{error}");
+    }
+}

@@ -238,8 +238,11 @@ fn readable_key(route: &Route, head: &Head<'_>, trace: &Trace) -> Option<Vec<Str
 /// The lines of a part of a key.
 fn lines(key: &[u8]) -> Vec<String> {
     let lines = key.split(|byte| *byte == b'\n');
+    // Nor is a group of fields without a value shown.
+    let is_group = |line: &&[u8]| matches!(*line, b":" | b";");
     // Only a query, or none, follows the path. Numbers of targets are bytes that nobody reads.
-    let is_shown = |line: &&[u8]| *line != b"?" && !line.iter().all(u8::is_ascii_control);
+    let is_shown =
+        |line: &&[u8]| *line != b"?" && !is_group(line) && !line.iter().all(u8::is_ascii_control);
     let lines = lines.filter(is_shown);
     lines.map(|line| String::from_utf8_lossy(line).into_owned()).collect()
 }

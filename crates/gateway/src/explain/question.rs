@@ -27,6 +27,8 @@ pub struct ExplainRequest {
     pub fields: Vec<(String, String)>,
     /// The address that it comes from; this machine where absent.
     pub client: Option<IpAddr>,
+    /// Whether the user's own answer is known to fail, so that everybody's takes its place.
+    pub falls_back: bool,
 }
 
 impl ExplainRequest {
@@ -72,7 +74,7 @@ impl ExplainRequest {
         let (Some(user), Some(places)) = (&self.user, places) else { return Ok(()) };
         match places.find(head, usize::MAX) {
             User::Id(_) if self.has_user(places, head) => Ok(()),
-            User::Unacceptable => Ok(()),
+            User::Unacceptable(_) => Ok(()),
             User::Nobody if user.is_empty() => Ok(()),
             _ => Err(format!("`{}` cannot carry the id `{user}`", places.first())),
         }

@@ -71,11 +71,15 @@ impl Unstored {
         }
     }
 
-    /// Returns the reason, and what would change it, as the end of a sentence.
+    /// Returns the reason, and what would change it, as the end of a sentence. An answer that may
+    /// be one user's own must stay out of the cache: nothing is advised without that condition.
     pub(crate) fn reason(self) -> &'static str {
         match self {
             Self::NoStore => "it has `Cache-Control: no-store`",
-            Self::Private => "it has `Cache-Control: private`; have the app say `public`",
+            Self::Private => {
+                "it has `Cache-Control: private`, so it may be one user's own; if it is the same \
+                 for everybody, have the app say `public`"
+            }
             Self::Vary => "it varies by everything (`Vary: *`, or a field that always differs)",
             Self::Status => "responses of its status are not stored",
             Self::Authorization => {
@@ -83,11 +87,13 @@ impl Unstored {
                  `s-maxage` nor `must-revalidate`"
             }
             Self::SetCookie => {
-                "it has `Set-Cookie`; `cache.set_cookie = \"strip\"` stores it without"
+                "it has `Set-Cookie`; if it is the same for everybody, \
+                 `cache.set_cookie = \"strip\"` stores it without"
             }
             Self::Cookie => {
-                "the request had a cookie that `key.cookies` does not name; name it there, \
-                 have `key` drop it, or have the app say `public` or `max-age`"
+                "the request had cookies that the key does not cover, so it may be one user's own; \
+                 `key = { cookies = [] }` sends and stores it without any, `personalise` gives \
+                 users their own"
             }
             Self::NoLifetime => {
                 "neither its fields nor `cache.ttl` say how long it is fresh; set `cache.ttl`, \

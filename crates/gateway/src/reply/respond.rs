@@ -270,11 +270,12 @@ pub(crate) fn explain(reply: &mut Reply, head: &Head<'_>, route: Option<&Route>,
     }
 }
 
-/// Appends `Tidegate-Decision`, with the detail behind it if there is one.
+/// Appends `Tidegate-Decision`, with the detail behind it if there is one. Why an id cannot be used
+/// is for operators, who read it in the record.
 fn decision_field(out: &mut Vec<u8>, decision: Decision, detail: Option<&'static str>) {
     out.extend_from_slice(b"tidegate-decision: ");
     out.extend_from_slice(decision.name().as_bytes());
-    if let Some(detail) = detail {
+    if let Some(detail) = detail.filter(|_| decision != Decision::NoProfile) {
         out.extend_from_slice(b"; detail=");
         out.extend_from_slice(detail.as_bytes());
     }

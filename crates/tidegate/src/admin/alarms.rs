@@ -9,6 +9,9 @@
 use crate::overrides::{self, percent};
 use crate::parts::Parts;
 
+/// Requests of a route without one user id that are no accident.
+const ANONYMOUS_MIN: u64 = 20;
+
 /// Why requests would fail that should not.
 pub(super) fn not_ready(parts: &Parts) -> Vec<String> {
     missing(parts).into_iter().filter(|missing| missing.is_needed).map(|it| it.reason).collect()
@@ -64,7 +67,11 @@ pub(super) fn alarms(parts: &Parts) -> Vec<String> {
         }
         let status = profiles.status();
         let problem = problem(&status.watched);
-        alarms.extend(problem.map(|problem| format!("profiles: {problem}")));
+        let goes_on = match profiles.generation() {
+            Some(_) => "; the last good file answers",
+            None => "",
+        };
+        alarms.extend(problem.map(|problem| format!("profiles: {problem}{goes_on}")));
         let error = status.file.and_then(|file| file.changes_error);
         alarms.extend(error.map(|error| format!("profiles: changes are not read: {error}")));
     }
@@ -150,6 +157,13 @@ pub(super) fn notices(parts: &Parts) -> Vec<String> {
         if shares.hold_out > 0.0 {
             let held_out = percent(shares.hold_out);
             notices.push(format!("route `{name}`: {held_out} of the users are held out"));
+        }
+    }
+    for (name, places, requests) in parts.gateway.routes_without_users() {
+        if requests >= ANONYMOUS_MIN {
+            notices.push(format!(
+                "route `{name}`: none of its {requests} requests so far had a user id in {places}"
+            ));
         }
     }
     notices

@@ -48,6 +48,10 @@ fn command(parts: &Parts, visit: &Visit<'_>, doing: &str, command: fn(&WorkerPoo
             command(pool);
             Page::json(200, format!("{}\n", json!({ "name": request.name, "state": doing })))
         }
-        None => refuse(400, &format!("there is no pool `{}`", request.name)),
+        None => {
+            let names: Vec<&str> = parts.workers.iter().map(|pool| pool.name()).collect();
+            let there_is = chassis::config::there_is(&names);
+            refuse(400, &format!("there is no pool `{}`; {there_is}", request.name))
+        }
     }
 }

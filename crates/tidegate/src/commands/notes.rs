@@ -11,6 +11,7 @@ use std::path::Path;
 
 use chassis::ClientHeaders;
 use exchange::FieldName;
+use http1::request::Underscores;
 use pipeline::{JOURNAL, SketchOf};
 
 use crate::config::Plan;
@@ -78,13 +79,6 @@ fn pools(plan: &Plan, notes: &mut Vec<String>) {
         notes.push(
             "`TIMEOUT=0` of the environment is not taken over: a pool ends what hangs".into(),
         );
-    }
-    for pool in &plan.pools {
-        let is_path = pool.interpreter.components().count() > 1;
-        if is_path && !pool.interpreter.exists() {
-            let (name, file) = (&pool.name, pool.interpreter.display());
-            notes.push(format!("the interpreter of upstream `{name}`, `{file}`, is not there yet"));
-        }
     }
     for pool in &plan.pools {
         let module = pool.app.split(':').next().unwrap_or_default().replace('.', "/");
@@ -171,6 +165,20 @@ fn routes(plan: &Plan, notes: &mut Vec<String>) {
             notes.push(format!(
                 "route `{name}` allows other formats than json, but a model answers in JSON: its \
                  users get JSON there; write `{{format:json}}`, or a route for the others before it"
+            ));
+        }
+        if plan.gateway.limits.connections.underscores == Underscores::Drop {
+            for header in route.user_headers().filter(|name| name.contains('_')) {
+                notes.push(format!(
+                    "route `{name}`: no request has `header:{header}`, for headers with `_` are \
+                     dropped; write `listen.underscores = \"keep\"`, or `-` in its place"
+                ));
+            }
+        }
+        if let Some(header) = route.guessable_user().filter(|_| route.is_ranked_apart()) {
+            notes.push(format!(
+                "route `{name}`: a model answers whoever sends `header:{header}`; let only what \
+                 checks it set that header, or name a cookie that nobody can guess"
             ));
         }
         if route.pattern.has_empty_segment() {

@@ -51,6 +51,8 @@ pub(crate) struct Answer {
 pub(crate) struct ProfileFacts {
     /// Each number of the profile by its name, in the order of the file.
     pub features: Vec<(String, f64)>,
+    /// Each text of the profile by its name.
+    pub texts: Vec<(String, String)>,
     /// The items last read; a ranking leaves them out.
     pub recent: Vec<String>,
 }
@@ -71,6 +73,7 @@ impl Explainer<'_> {
         let found = found.and_then(|(user, profiles)| profiles.data(user.as_bytes()));
         let profile = found.map(|profile| ProfileFacts {
             features: profile.features().map(|(name, value)| (name.to_owned(), value)).collect(),
+            texts: profile.texts().map(|(name, text)| (name.to_owned(), text.to_owned())).collect(),
             recent: profile.recent().map(str::to_owned).collect(),
         });
         let ranking = self.ranking(&explanation, user.as_deref());
@@ -80,9 +83,9 @@ impl Explainer<'_> {
         });
         let reason = refusal.and_then(|refusal| refusal["error"].as_str());
         if let Some(reason) = reason.filter(|_| is_private) {
-            Decision::Fallback.name().clone_into(&mut explanation.decision);
+            question.falls_back = true;
+            explanation = self.gateway.explain(&question)?;
             explanation.decided_by = format!("the model refuses: {reason}");
-            explanation.now = "The user gets what everybody gets, in place of their own.".into();
         }
         Ok(Answer { known_from: self.known_from, explanation, profile, ranking })
     }

@@ -82,7 +82,10 @@ pub(super) fn text(found: &[RecordedRequest], style: &Style) -> String {
         table.push(row.map(Into::into).into());
     }
     let rest = match found.len() {
-        0 => "No such request is recorded.\n".to_owned(),
+        0 => "No such request is recorded. A request comes to the journal within a second or two; \
+              a route with `record = \"off\"` leaves it out, and `no-profile` by two ids names no \
+              user.\n"
+            .to_owned(),
         LISTED_MAX => {
             format!("The newest {LISTED_MAX}; `--since` and `--until` narrow the time.\n")
         }

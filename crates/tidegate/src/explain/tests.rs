@@ -15,6 +15,7 @@ fn a_question_arrives_as_it_was_asked() {
             ("x".to_owned(), "a: b".to_owned()),
         ],
         client: Some("2001:db8::1".parse().unwrap()),
+        falls_back: false,
     };
     assert_eq!(read_form(&form(&question)).unwrap(), question);
 }

@@ -43,15 +43,13 @@ pub(super) fn of_recorded(recorded: &RecordedRequest, style: Style) -> String {
     let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".to_owned());
     page.line("route", &or_none(&recorded.route));
     page.line("user", &or_none(&recorded.user));
-    let detail = recorded.decision_detail.iter().map(|detail| format!("; detail={detail}"));
-    let reason = match recorded.decision {
-        "no-profile" => ": there was no profile of the user then, or no single id",
-        "outside-rollout" => ": the rollout did not include the user then",
-        "held-out" => ": the user was in the share that was held out",
-        "anonymous" => ": the request carried no user id",
-        _ => "",
+    let detail = recorded.decision_detail.as_deref();
+    let decision = match detail {
+        Some(detail) => format!("{}; detail={detail}", recorded.decision),
+        None => recorded.decision.to_owned(),
     };
-    page.line("decision", &(recorded.decision.to_owned() + &detail.collect::<String>() + reason));
+    let reason = cause(recorded.decision, detail).map(|reason| format!(": {reason}"));
+    page.line("decision", &(decision + &reason.unwrap_or_default()));
     page.line("cache", recorded.cache);
     recorded.upstream.iter().for_each(|upstream| page.line("upstream", upstream));
     if let Some(ranking) = &recorded.ranking {
@@ -63,6 +61,33 @@ pub(super) fn of_recorded(recorded: &RecordedRequest, style: Style) -> String {
         page.line("", &format!("later requests were answered with it {times} times"));
     }
     page.out + "\nThe same request now:\n\n"
+}
+
+/// The cause of a recorded decision, in the past; docs/operating/status.md has the words.
+fn cause(decision: &str, detail: Option<&str>) -> Option<&'static str> {
+    Some(match (decision, detail) {
+        ("no-profile", Some("two-ids")) => {
+            "the request carried two different ids; which ones, the journal does not have"
+        }
+        ("no-profile", Some("long-id")) => "the id was longer than `limits.user_bytes_max`",
+        ("no-profile", Some("ambiguous-path")) => "the path may have named two users",
+        ("no-profile", _) => "there was no profile of the user then",
+        ("outside-rollout", _) => "the rollout did not include the user then",
+        ("held-out", _) => "the user was in the share that was held out",
+        ("anonymous", _) => "the request carried no user id",
+        ("personalised", Some("no-affinity")) => "the profile had no affinity that the model reads",
+        ("fallback", Some("profiles")) => "there was no good profile file",
+        ("fallback", Some("killed")) => "the kill switch was on",
+        ("fallback", Some("guard")) => "the guard let fewer users in",
+        ("fallback", Some("status")) => "the user's own answer came with a status that refuses",
+        ("fallback", Some("not-ready")) => "the model had no good file",
+        ("fallback", Some("busy" | "overloaded")) => "there were too many requests",
+        ("fallback", Some("model")) => "the model refused the request",
+        ("fallback", Some("timeout" | "waited-too-long")) => "the user's own answer was late",
+        ("fallback", Some("connect" | "unhealthy")) => "no server took the request",
+        ("fallback", Some("closed" | "malformed")) => "the server broke the answer off",
+        _ => return None,
+    })
 }
 
 /// What a request gets, and why; `is_offline` if no server was asked.
@@ -98,7 +123,7 @@ pub(super) fn of_answer(answer: &Answer, is_offline: bool, style: Style) -> Stri
         page.line("draw", &of_draw(draw));
     }
     page.line("decision", &format!("{}: {}", explanation.decision, explanation.decided_by));
-    of_cache(&explanation.cache, &mut page);
+    of_cache(&explanation.cache, &explanation.host, &mut page);
     page.line("now", &explanation.now);
     if let Some(ranking) = &answer.ranking {
         of_ranking(ranking, &mut page);
@@ -108,22 +133,29 @@ pub(super) fn of_answer(answer: &Answer, is_offline: bool, style: Style) -> Stri
 
 fn of_user(user: &UserFacts) -> String {
     let source = &user.source;
-    match (&user.id, user.profile.as_deref()) {
+    // An id that this command has put there says nothing of what clients send.
+    let warning =
+        user.anonymous.filter(|requests| *requests > 0).map_or(String::new(), |requests| {
+            format!("; but none of the {requests} requests of this route so far had an id there")
+        });
+    let of_id = match (&user.id, user.profile.as_deref()) {
         (None, _) => format!("none that can be used in {source}"),
         (Some(id), None) => format!("{id}, from {source}"),
         (Some(id), Some(profile)) => format!("{id}, from {source}; profile {profile}"),
-    }
+    };
+    of_id + &warning
 }
 
 fn of_profile(profile: &ProfileFacts) -> String {
-    let all = profile.features.len();
-    let shown = profile.features.iter().take(FEATURES_MAX);
-    let mut parts: Vec<String> =
-        shown.map(|(name, value)| format!("{name} {}", short(*value))).collect();
+    let numbers = profile.features.iter().map(|(name, value)| format!("{name} {}", short(*value)));
+    let texts = profile.texts.iter().map(|(name, text)| format!("{name} `{text}`"));
+    let mut parts: Vec<String> = texts.chain(numbers).collect();
+    let all = parts.len();
+    parts.truncate(FEATURES_MAX);
     if all > FEATURES_MAX {
         parts.push(format!("and {} more", all - FEATURES_MAX));
     }
-    let features = if all == 0 { "no numbers".to_owned() } else { parts.join(", ") };
+    let features = if all == 0 { "no features".to_owned() } else { parts.join(", ") };
     match profile.recent.is_empty() {
         true => features,
         false => format!("{features}; read last: {}", profile.recent.join(" ")),
@@ -149,7 +181,7 @@ fn of_draw(draw: &Draw) -> String {
     text
 }
 
-fn of_cache(cache: &CacheFacts, page: &mut SubjectLines) {
+fn of_cache(cache: &CacheFacts, host: &str, page: &mut SubjectLines) {
     if let Some(key) = &cache.key {
         page.line("key", &key.join(" | "));
     }
@@ -161,11 +193,11 @@ fn of_cache(cache: &CacheFacts, page: &mut SubjectLines) {
     }
     if let Some(reason) = &cache.missing_by {
         let reason = match reason.as_str() {
-            "vary-miss" => "memory holds another variant of it (`Vary`), not this one",
-            "request" => "memory holds an answer that this request must not have",
-            _ => "memory holds nothing for this key",
+            "vary-miss" => "memory holds another variant of it (`Vary`), not this one".to_owned(),
+            "request" => "memory holds an answer that this request must not have".to_owned(),
+            _ => format!("memory holds nothing for this key, of host `{host}`"),
         };
-        page.line("cache", reason);
+        page.line("cache", &reason);
     }
     if let Some(reason) = &cache.unstored_by {
         page.line("cache", &format!("its last answer was not stored: {reason}"));

@@ -232,7 +232,7 @@ fn requests_of_a_user_are_listed_with_the_causes_of_their_decisions() {
     let lines = server.journal();
     let of_kill = lines.iter().find(|line| line["decision_detail"] == "killed").unwrap();
     let page = text(folder, &["--request", of_kill["id"].as_str().unwrap()]);
-    assert!(page.contains("decision  fallback; detail=killed\n"), "{page}");
+    assert!(page.contains("fallback; detail=killed: the kill switch was on\n"), "{page}");
     let (code, _, error) = run(&["explain", "--since", "1h"], folder);
     assert_eq!(code, 1);
     assert!(error.contains("name a user (`--user ID`) or a path"), "{error}");

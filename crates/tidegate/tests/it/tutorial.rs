@@ -139,7 +139,7 @@ const MISTAKES: [Mistake; 30] = [
     mistake(
         "tidegate workers list",
         "s/.venv.bin/venv\\/bin/",
-        "note: the interpreter of upstream `app`, `…venv/bin/python`, is not there yet…",
+        "…`upstream[0].interpreter`: there is no interpreter `…venv/bin/python`, and `serve` ends…",
     ),
     mistake("tidegate workers list", "tidegate workers reload ap", "…there is no pool `ap`…"),
     // 6. statsd.

@@ -24,7 +24,7 @@ const TIMERS: [KnownTimer; 16] = [
     KnownTimer { ms: 10.0, of: "kernel tick at 100 Hz" },
     KnownTimer { ms: 15.625, of: "Windows clock tick" },
     KnownTimer { ms: 40.0, of: "TCP delayed acknowledgement" },
-    KnownTimer { ms: 100.0, of: "CFS quota period" },
+    KnownTimer { ms: 100.0, of: "sleep or poll of a tenth of a second, or CFS quota period" },
     KnownTimer {
         ms: 200.0,
         of: "least TCP retransmission timeout (or PostgreSQL's WAL and background writer)",

@@ -61,6 +61,10 @@ fn servers(section: &mut Section<'_, '_>, places: Vec<String>) -> Vec<ServerPlan
 
 /// Reads `IP:PORT` or `NAME:PORT`.
 fn server(place: &str) -> Result<ServerPlan, String> {
+    if let Some((scheme, rest)) = place.split_once("://") {
+        let rest = rest.split('/').next().unwrap_or_default();
+        return Err(format!("`{place}` is a URL; leave `{scheme}://` out, and write `{rest}`"));
+    }
     if place.rsplit_once(':').is_some_and(|(_, port)| port.parse() == Ok(0_u16)) {
         return Err(format!("`{place}` has port 0, where nothing listens"));
     }
@@ -78,6 +82,10 @@ fn server(place: &str) -> Result<ServerPlan, String> {
         }
         Some((host, Some(_))) if !host.is_empty() => {
             Err(format!("`{host}` is neither an IP address nor a name; write HOST:PORT"))
+        }
+        Some((host, None)) if place.matches(':').count() == 1 => {
+            let port = &place[host.len() + 1..];
+            Err(format!("`{place}` has no port: `{port}` is no number from 1 to 65535"))
         }
         _ => Err(format!("`{place}` has no port; write HOST:PORT, such as `{shown}:9000`")),
     }

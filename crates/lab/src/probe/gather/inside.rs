@@ -12,6 +12,9 @@
 
 use verdicts::{PhaseColumn, Series};
 
+/// What the parts may have more than the whole in a call: milliseconds, and a share. They are
+/// rounded, and measured by another clock.
+const COARSE: (f64, f64) = (0.05, 0.01);
 /// Share of calls in which the parts may say more than the whole: clocks of others are coarse.
 const TOO_LONG_MAX: f64 = 0.05;
 
@@ -65,7 +68,8 @@ pub(super) fn columns(rows: &[&[(String, f64)]]) -> Vec<(String, Vec<f64>)> {
 }
 
 fn fit(whole: &[f64], parts: &[(String, Vec<f64>)]) -> bool {
-    let is_too_long = |at: &usize| sum(parts, *at) > whole[*at];
+    let (ms, share) = COARSE;
+    let is_too_long = |at: &usize| sum(parts, *at) > whole[*at] * (1.0 + share) + ms;
     let too_long = (0..whole.len()).filter(is_too_long).count();
     too_long as f64 <= TOO_LONG_MAX * whole.len() as f64
 }

@@ -28,7 +28,10 @@ fn calls_that_wait_for_a_tick_are_locked_to_it() {
     assert!((lock.period_ms - 100.0).abs() < 0.1, "{lock:?}");
     assert!(lock.ci_ms[0] <= 100.0 && 100.0 <= lock.ci_ms[1], "{lock:?}");
     assert!(lock.share > 0.9 && lock.p <= 0.001, "{lock:?}");
-    assert_eq!(lock.nearest.as_deref(), Some("CFS quota period"));
+    assert_eq!(
+        lock.nearest.as_deref(),
+        Some("sleep or poll of a tenth of a second, or CFS quota period")
+    );
     assert_eq!(in_step(&series, 100.0), Some(true));
 }
 
