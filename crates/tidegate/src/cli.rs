@@ -328,6 +328,9 @@ pub(crate) struct InitArgs {
     /// Where clients come in.
     #[arg(long, value_name = "IP:PORT")]
     pub public: Option<String>,
+    /// Where metrics, status and actions are served [default: 127.0.0.1:8081].
+    #[arg(long, value_name = "IP:PORT")]
+    pub admin: Option<String>,
     /// Ask nothing: what no option answers is at its default.
     #[arg(long)]
     pub defaults: bool,

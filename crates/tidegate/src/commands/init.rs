@@ -70,7 +70,12 @@ struct Answers {
     user: String,
     sink: String,
     public: String,
+    /// Never asked, for the usual place serves everybody but who has two servers.
+    admin: String,
 }
+
+/// The usual address of the admin listener.
+const ADMIN: &str = "127.0.0.1:8081";
 
 /// Reads answers.
 struct Asker<R> {
@@ -123,6 +128,7 @@ impl<R: BufRead> Asker<R> {
             user: usual(&USER),
             sink: usual(&SINK),
             public: usual(&PUBLIC),
+            admin: args.admin.clone().unwrap_or_else(|| ADMIN.to_owned()),
         };
         // A log that is named is what there is to do.
         let upstream = args.upstream.clone().or(args.log.as_ref().map(|_| "none".to_owned()));
@@ -218,8 +224,9 @@ fn written(answers: &Answers) -> String {
     let has_gateway = answers.upstream != "none";
     if has_gateway {
         text += &format!(
-            "\n[listen]\npublic = {}\nadmin  = \"127.0.0.1:8081\"     # status, metrics, actions\n",
-            quoted(&answers.public)
+            "\n[listen]\npublic = {}\nadmin  = {}     # status, metrics, actions\n",
+            quoted(&answers.public),
+            quoted(&answers.admin)
         );
         text +=
             "\n[journal]\ndir = \"data/journal\"            # every request, a line of JSON each\n";
@@ -248,13 +255,21 @@ fn written(answers: &Answers) -> String {
 }
 
 fn upstream(answer: &str) -> String {
-    let port = answer.rsplit_once(':').map(|(_, port)| port);
-    let is_app = !answer.contains(',') && port.is_some_and(|port| port.parse::<u16>().is_err());
+    let is_app = answer.rsplit_once(':').is_some_and(|(module, attribute)| {
+        let is_module = module.starts_with(|first: char| first.is_alphabetic() || first == '_');
+        let is_server = answer.contains([',', '/']) || attribute.parse::<u16>().is_ok();
+        is_module && !is_server
+    });
     if is_app {
         let app = quoted(answer);
         return format!("\n[[upstream]]\nname   = \"backend\"\npython = {app}\n");
     }
-    let servers: Vec<String> = answer.split(',').map(|server| quoted(server.trim())).collect();
+    // A URL of a server without a path is as clear as its address.
+    let bare = |server: &str| {
+        let server = server.trim();
+        quoted(server.strip_prefix("http://").map_or(server, |it| it.trim_end_matches('/')))
+    };
+    let servers: Vec<String> = answer.split(',').map(bare).collect();
     format!("\n[[upstream]]\nname    = \"backend\"\nservers = [{}]\n", servers.join(", "))
 }
 

@@ -16,6 +16,7 @@ fn options() -> InitArgs {
         user: None,
         sink: None,
         public: None,
+        admin: None,
         defaults: false,
         force: false,
     }
@@ -48,6 +49,7 @@ fn an_option_is_not_asked_for() {
         cache: Some("5s".into()),
         sink: Some("none".into()),
         public: Some("127.0.0.1:8".into()),
+        admin: Some("127.0.0.1:9".into()),
         ..options()
     };
     let answers = asker.answers(&args).unwrap();
@@ -57,6 +59,7 @@ fn an_option_is_not_asked_for() {
         text.contains("servers = [\"127.0.0.1:7\"]") && text.contains("user = \"cookie:id\""),
         "{text}"
     );
+    assert!(text.contains("admin  = \"127.0.0.1:9\""), "{text}");
     assert!(text.contains("ttl = \"5s\"") && !text.contains("rollup"), "{text}");
 }
 
@@ -68,4 +71,18 @@ fn a_wrong_answer_is_asked_for_again_where_somebody_sits() {
     let error = error.to_string();
     assert!(error.starts_with("`forever` is no answer to \"How long"), "{error}");
     assert!(error.contains("is not a length of time"), "{error}");
+}
+
+#[test]
+fn a_server_is_told_from_a_python_app() {
+    for (answer, servers) in [
+        ("http://127.0.0.1:22002/", "servers = [\"127.0.0.1:22002\"]"),
+        ("http://a:1, b:2", "servers = [\"a:1\", \"b:2\"]"),
+        ("127.0.0.1:22003x", "servers = [\"127.0.0.1:22003x\"]"),
+        ("main:app", "python = \"main:app\""),
+        ("shop.web:create_app", "python = \"shop.web:create_app\""),
+    ] {
+        let text = upstream(answer);
+        assert!(text.contains(servers), "{answer}: {text}");
+    }
 }
