@@ -22,8 +22,10 @@ use crate::output;
 use crate::progress::Progress;
 
 const REASONS: Hint = Hint(
-    "a rollup that came or changed after its source was first read, and log files that were \
-     deleted since, make a difference too; `tidegate events inspect` shows what a line becomes",
+    "a rollup that came or changed after its source was first read makes a difference too \
+     (`tidegate events replay` counts what came before), and so do log files that were deleted \
+     since, and another journal under the same `node`; `tidegate events inspect` shows what a \
+     line becomes",
 );
 
 const AGAIN: Hint = Hint("the log was rotated meanwhile: run it again");
