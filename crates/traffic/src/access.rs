@@ -1,0 +1,209 @@
+//! Makes views of what is one exchange a line: Tidegate's journal, access logs, varnishlog-json.
+//!
+//! What a format does not say stays absent, so that no 0 and no `none` is shown for it. Combined
+//! has no times of its own and no cache; LTSV has times if it says so.
+//! The journal has three headers of a request: `Host`, `User-Agent` and `Referer`. Its status 0,
+//! of a client that left, is none.
+//! From varnishlog-json only the client's side is an exchange, as from varnishlog.
+//! Never here: decoding, which `exchange` does, but for varnishlog-json.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+use exchange::{CacheResult, Exchange};
+use serde_json::Value;
+
+use crate::guess::InputFormat;
+use crate::view::{Header, Headers, View};
+
+/// The headers of a request that a line has.
+pub(crate) fn listed<'a>(exchange: &'a Exchange<'_>) -> Vec<Header<'a>> {
+    let header = |name: &'static str, value: &'a Option<Cow<'_, [u8]>>| {
+        let value = value.as_deref()?;
+        Some((Cow::Borrowed(name.as_bytes()), Cow::Borrowed(value)))
+    };
+    let headers = [
+        header("Host", &exchange.host),
+        header("User-Agent", &exchange.user_agent),
+        header("Referer", &exchange.referer),
+    ];
+    headers.into_iter().flatten().collect()
+}
+
+/// What a line shows.
+pub(crate) fn view<'a>(
+    exchange: &'a Exchange<'a>,
+    headers: &'a [Header<'a>],
+    format: InputFormat,
+) -> View<'a> {
+    let is_ours = format == InputFormat::Tidegate;
+    let total_us = Some(exchange.total_us).filter(|total| is_ours || *total > 0);
+    let (handling, is_hit) = if is_ours { cache(exchange.cache) } else { (None, None) };
+    View {
+        time_us: Some(exchange.time_us),
+        method: Cow::Borrowed(exchange.method.as_bytes()),
+        host: exchange.host.as_deref().map(Cow::Borrowed),
+        url: url(exchange),
+        protocol: protocol(&exchange.version),
+        status: Some(exchange.status).filter(|status| *status != 0),
+        reason: Cow::Borrowed(reason(exchange.status).as_bytes()),
+        client: exchange.client_ip.map_or(Cow::Borrowed(b"-"), text_of),
+        handling,
+        is_hit,
+        decision: is_ours.then(|| exchange.decision.name()),
+        bytes_in: Some(exchange.bytes_in).filter(|_| is_ours),
+        bytes_out: Some(exchange.bytes_out),
+        total_us,
+        ready_us: total_us,
+        headers: Headers::Listed { request: headers, response: &[] },
+        line: is_ours.then_some(exchange),
+        ..View::default()
+    }
+}
+
+fn cache(result: CacheResult) -> (Option<&'static str>, Option<bool>) {
+    let is_hit = matches!(result, CacheResult::Hit | CacheResult::Stale | CacheResult::Collapsed);
+    (Some(result.name()), Some(is_hit))
+}
+
+fn url<'a>(exchange: &'a Exchange<'_>) -> Cow<'a, [u8]> {
+    let Some(query) = &exchange.query else { return Cow::Borrowed(&exchange.path) };
+    Cow::Owned([&exchange.path, &b"?"[..], query].concat())
+}
+
+fn protocol(version: &str) -> Cow<'static, [u8]> {
+    match version {
+        "" => Cow::Borrowed(b""),
+        "1.1" => Cow::Borrowed(b"HTTP/1.1"),
+        other => Cow::Owned([&b"HTTP/"[..], other.as_bytes()].concat()),
+    }
+}
+
+fn text_of(address: IpAddr) -> Cow<'static, [u8]> {
+    Cow::Owned(address.to_string().into_bytes())
+}
+
+/// The usual phrase of a status (RFC 9110, section 15).
+fn reason(status: u16) -> &'static str {
+    match status {
+        101 => "Switching Protocols",
+        200 => "OK",
+        201 => "Created",
+        202 => "Accepted",
+        204 => "No Content",
+        206 => "Partial Content",
+        301 => "Moved Permanently",
+        302 => "Found",
+        303 => "See Other",
+        304 => "Not Modified",
+        307 => "Temporary Redirect",
+        308 => "Permanent Redirect",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        408 => "Request Timeout",
+        409 => "Conflict",
+        410 => "Gone",
+        412 => "Precondition Failed",
+        413 => "Content Too Large",
+        416 => "Range Not Satisfiable",
+        417 => "Expectation Failed",
+        429 => "Too Many Requests",
+        431 => "Request Header Fields Too Large",
+        500 => "Internal Server Error",
+        501 => "Not Implemented",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        505 => "HTTP Version Not Supported",
+        _ => "",
+    }
+}
+
+/// One line of varnishlog-json.
+pub(crate) struct JsonLine {
+    document: Value,
+    request: Vec<Header<'static>>,
+    response: Vec<Header<'static>>,
+}
+
+impl JsonLine {
+    /// Reads a line; nothing if it is no object.
+    pub(crate) fn read(line: &[u8]) -> Option<Self> {
+        let document: Value = serde_json::from_slice(line).ok()?;
+        document.as_object()?;
+        let request = headers(&document["req"]["headers"]);
+        let response = headers(&document["resp"]["headers"]);
+        Some(Self { document, request, response })
+    }
+
+    /// What it shows; nothing of a fetch.
+    pub(crate) fn view(&self) -> Option<View<'_>> {
+        let document = &self.document;
+        if document["side"] != "client" {
+            return None;
+        }
+        let text = |value: &Value| Cow::Owned(value.as_str().unwrap_or_default().into());
+        let handling = document["handling"].as_str();
+        let known = ["hit", "miss", "pass", "pipe", "synth"];
+        let handling = known.into_iter().find(|known| Some(*known) == handling);
+        let (began, ended) = (self.moment(&["Start"]), self.moment(&["Resp", "PipeSess"]));
+        let since = |time: Option<u64>| Some(time?.saturating_sub(began?));
+        let total_us = since(ended);
+        let (request, response) = (&document["req"], &document["resp"]);
+        Some(View {
+            vxid: document["id"].as_u64(),
+            time_us: began,
+            method: text(&request["method"]),
+            url: text(&request["url"]),
+            protocol: text(&request["proto"]),
+            status: number(&response["status"]).and_then(|status| status.try_into().ok()),
+            reason: text(&response["reason"]),
+            client: text(&document["client"]["rAddr"]),
+            handling,
+            is_hit: Some(handling == Some("hit")),
+            bytes_in: number(&request["bodyBytes"]),
+            bytes_out: number(&response["bodyBytes"]),
+            total_us,
+            ready_us: since(self.moment(&["Process", "Pipe"])).or(total_us),
+            headers: Headers::Listed { request: &self.request, response: &self.response },
+            ..View::default()
+        })
+    }
+
+    /// When the first step of these names was, in microseconds.
+    fn moment(&self, names: &[&str]) -> Option<u64> {
+        let steps = self.document["timeline"].as_array()?;
+        let is_meant = |step: &&Value| names.iter().any(|name| step["name"] == *name);
+        let seconds = steps.iter().find(is_meant)?["timestamp"].as_f64()?;
+        (seconds >= 0.0).then(|| (seconds * 1e6).round() as u64)
+    }
+}
+
+/// A number, which older versions write as text.
+fn number(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_str()?.parse().ok())
+}
+
+/// Headers of an object by name, or of a list of objects with `name` and `value`.
+fn headers(value: &Value) -> Vec<Header<'static>> {
+    let owned = |text: &str| Cow::Owned(text.as_bytes().to_vec());
+    let mut headers = Vec::new();
+    for (name, value) in value.as_object().into_iter().flatten() {
+        let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+        for value in values.iter().filter_map(Value::as_str) {
+            headers.push((owned(name), owned(value)));
+        }
+    }
+    for header in value.as_array().into_iter().flatten() {
+        if let (Some(name), Some(value)) = (header["name"].as_str(), header["value"].as_str()) {
+            headers.push((owned(name), owned(value)));
+        }
+    }
+    headers
+}
+
+#[cfg(test)]
+mod tests;

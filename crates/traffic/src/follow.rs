@@ -1,0 +1,159 @@
+//! Follows a log file, and reads a journal, as sources of bytes.
+//!
+//! A followed file is read on when it grows. After a rotation another file has its name. Then the
+//! old one is read to its end, and the new one from its start. A file that has become
+//! shorter is read from its start. `is_over` is asked ten times a second while nothing comes, and
+//! ends the source.
+//! What a journal lost or deleted is passed over: whoever watches traffic has no place to keep.
+//! Refuses: to change what it reads.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use journal::{JournalRead, Reader};
+use stdx::{Chain, RealDisk};
+
+/// How long nothing is asked when there is nothing more.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Whether a source is to end though more may come.
+type IsOver = Box<dyn FnMut() -> bool>;
+
+/// Where a source begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// With what is there.
+    First,
+    /// With what comes from now on.
+    Now,
+}
+
+/// A file that is read on when it grows.
+pub struct FollowedFile {
+    path: PathBuf,
+    file: File,
+    is_over: IsOver,
+}
+
+impl FollowedFile {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn open(path: &Path, start: Start, is_over: IsOver) -> io::Result<Self> {
+        let mut file = File::open(path)?;
+        if start == Start::Now {
+            file.seek(SeekFrom::End(0))?;
+        }
+        Ok(Self { path: path.to_owned(), file, is_over })
+    }
+
+    /// Goes to the file that has the name now, or to the start of one that was cut.
+    fn look_again(&mut self) -> io::Result<()> {
+        let here = self.file.metadata()?;
+        match std::fs::metadata(&self.path) {
+            Ok(there) if (there.dev(), there.ino()) != (here.dev(), here.ino()) => {
+                self.file = File::open(&self.path)?;
+            }
+            Ok(_) if self.file.stream_position()? > here.len() => {
+                self.file.seek(SeekFrom::Start(0))?;
+            }
+            // Between two files there is none.
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Read for FollowedFile {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let read = self.file.read(out)?;
+            if read > 0 || out.is_empty() || (self.is_over)() {
+                return Ok(read);
+            }
+            thread::sleep(PAUSE);
+            match self.look_again() {
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                looked => looked?,
+            }
+        }
+    }
+}
+
+/// The lines of a journal.
+pub struct JournalSource {
+    reader: Reader,
+    /// Lines that were read and not taken.
+    pending: Vec<u8>,
+    taken: usize,
+    /// Whether it waits for more lines.
+    follows: Option<IsOver>,
+}
+
+impl JournalSource {
+    /// Opens the journal in a directory. With `follows` it waits for more at its end.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn open(dir: &Path, start: Start, follows: Option<IsOver>) -> io::Result<Self> {
+        let mut reader = Reader::open(dir, Arc::new(RealDisk)).map_err(in_words)?;
+        if start == Start::Now {
+            let end = reader.end().map_err(in_words)?.to_string();
+            let place = end.parse().map_err(|_| io::Error::other("the journal has no end"))?;
+            (reader, _) = reader.resume(place).map_err(in_words)?;
+        }
+        Ok(Self { reader, pending: Vec::new(), taken: 0, follows })
+    }
+
+    /// Reads more lines; returns whether there were any at present.
+    fn more(&mut self) -> io::Result<bool> {
+        loop {
+            match self.reader.read().map_err(in_words)? {
+                JournalRead::Lines(lines) => {
+                    self.pending.clear();
+                    self.pending.extend_from_slice(lines.bytes());
+                    self.taken = 0;
+                    return Ok(true);
+                }
+                JournalRead::CaughtUp => return Ok(false),
+                JournalRead::Gap { .. } | JournalRead::Lost { .. } | JournalRead::Displaced(_) => {}
+            }
+        }
+    }
+}
+
+impl Read for JournalSource {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while self.taken == self.pending.len() {
+            if self.more()? {
+                continue;
+            }
+            match &mut self.follows {
+                Some(is_over) => {
+                    if is_over() {
+                        return Ok(0);
+                    }
+                    thread::sleep(PAUSE);
+                }
+                None => return Ok(0),
+            }
+        }
+        let length = out.len().min(self.pending.len() - self.taken);
+        out[..length].copy_from_slice(&self.pending[self.taken..self.taken + length]);
+        self.taken += length;
+        Ok(length)
+    }
+}
+
+fn in_words(error: journal::JournalError) -> io::Error {
+    io::Error::other(Chain(&error).to_string())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! Writes exchanges as text, as lines of JSON, or as an HTTP Archive.
+//!
+//! Invariants: no form shows the value of a header that `SECRETS` names, unless it is asked for.
+//! Text holds no control character: each byte of one is `\xNN`, so no URL can steer a terminal.
+//! Each form is complete when [`Output::finish`] has been called.
+//! Never here: who reads it, and that nobody reads on; the error of the writer tells the caller.
+
+mod escape;
+mod har;
+mod ndjson;
+mod text;
+
+use std::io::{self, Write};
+
+use crate::varnish::Record;
+use crate::view::{Side, View, split_header};
+
+/// The headers whose values are not shown.
+const SECRETS: [&[u8]; 4] = [b"authorization", b"cookie", b"set-cookie", b"proxy-authorization"];
+const REDACTED: &[u8] = b"[redacted]";
+
+/// In which form exchanges are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OutputFormat {
+    /// Two lines each, as vlogdump writes them.
+    #[default]
+    Text,
+    /// A JSON object a line each.
+    Ndjson,
+    /// HTTP Archive 1.2.
+    Har,
+}
+
+/// What is shown of each exchange.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OutputOptions {
+    /// The form.
+    pub format: OutputFormat,
+    /// Whether text has ANSI colours.
+    pub colour: bool,
+    /// Whether text shows the headers of requests.
+    pub request_headers: bool,
+    /// Whether text shows the headers of responses.
+    pub response_headers: bool,
+    /// Whether secret headers are shown as they are.
+    pub shows_secrets: bool,
+}
+
+/// Writes exchanges to `out`.
+pub(crate) struct Output<W> {
+    out: W,
+    options: OutputOptions,
+    /// The text of one exchange.
+    buffer: Vec<u8>,
+    has_begun: bool,
+}
+
+impl<W: Write> Output<W> {
+    pub(crate) fn new(out: W, options: OutputOptions) -> Self {
+        Self { out, options, buffer: Vec::new(), has_begun: false }
+    }
+
+    pub(crate) fn write(&mut self, view: &View<'_>) -> io::Result<()> {
+        self.buffer.clear();
+        match self.options.format {
+            OutputFormat::Text => text::write(view, &self.options, &mut self.buffer),
+            OutputFormat::Ndjson => ndjson::write(view, &mut self.buffer),
+            OutputFormat::Har => {
+                let begin: &[u8] = if self.has_begun { b",\n" } else { har::HEAD };
+                self.buffer.extend_from_slice(begin);
+                har::write(view, &self.options, &mut self.buffer);
+            }
+        }
+        self.has_begun = true;
+        self.out.write_all(&self.buffer)
+    }
+
+    /// Writes a record as `varnishlog -g raw` does, or as JSON.
+    pub(crate) fn write_record(&mut self, record: &Record<'_>) -> io::Result<()> {
+        self.buffer.clear();
+        let is_header =
+            record.tag.name().ends_with("Header") || record.tag.name().ends_with("Unset");
+        let (name, _) = split_header(record.data);
+        let redacted;
+        let data = if is_header && is_secret(name) && !self.options.shows_secrets {
+            redacted = [name, b": ", REDACTED].concat();
+            &redacted
+        } else {
+            record.data
+        };
+        match self.options.format {
+            OutputFormat::Ndjson => ndjson::write_record(record, data, &mut self.buffer),
+            _ => text::write_record(record, data, &mut self.buffer),
+        }
+        self.out.write_all(&self.buffer)
+    }
+
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    /// Ends the form: text with the total of requests.
+    pub(crate) fn finish(&mut self, requests: u64) -> io::Result<()> {
+        match self.options.format {
+            OutputFormat::Text => {
+                write!(self.out, "\n\nTotal number of requests: {requests}\n\n")?;
+            }
+            OutputFormat::Ndjson => {}
+            OutputFormat::Har => {
+                let begin: &[u8] = if self.has_begun { b"" } else { har::HEAD };
+                self.out.write_all(begin)?;
+                self.out.write_all(har::TAIL)?;
+            }
+        }
+        self.out.flush()
+    }
+}
+
+/// Calls `found` with each header as it may be shown.
+fn each_shown<'a>(
+    view: &View<'a>,
+    side: Side,
+    options: &OutputOptions,
+    mut found: impl FnMut(&'a [u8], &'a [u8]),
+) {
+    view.each_header(side, |name, value| {
+        let value = if is_secret(name) && !options.shows_secrets { REDACTED } else { value };
+        found(name, value);
+    });
+}
+
+/// Whether the value of a header is not for everybody.
+fn is_secret(name: &[u8]) -> bool {
+    SECRETS.iter().any(|secret| name.eq_ignore_ascii_case(secret))
+}
+
+#[cfg(test)]
+mod tests;
