@@ -1,7 +1,7 @@
 //! Declares the command line: each command, argument and help text, as types that clap parses.
 //!
-//! Most commands are a noun, then a verb. `cli/lab.rs` has those of `tidegate lab`, and
-//! `cli/explain.rs` those of `tidegate explain`. Doc comments here are what `--help` prints.
+//! Most commands are a noun, then a verb. `cli/lab.rs` has those of `tidegate lab`. `explain` and
+//! `traffic` have files of their own, too. Doc comments here are what `--help` prints.
 //! Invariant: plain data. clap checks forms, conflicts and requirements; whatever needs a file or
 //! another role is checked by the command. Scripts use these names, so they stay. Some stand
 //! elsewhere as text: in `record.rs` (`events run --supervised`), `misspelt` of `lab.rs` (`lab
@@ -16,6 +16,7 @@
 
 mod explain;
 mod lab;
+mod traffic;
 
 use std::path::PathBuf;
 
@@ -26,6 +27,7 @@ pub(crate) use explain::ExplainArgs;
 pub(crate) use lab::{
     BenchArgs, HttpArgs, LabCommand, LoadArgs, PluginArgs, ProbeArgs, Rate, ReportArgs,
 };
+pub(crate) use traffic::TrafficArgs;
 
 const BEGIN: &str = "\
 Begin with `tidegate demo`; then write a tidegate.toml (`tidegate config init` asks for it, \
@@ -151,6 +153,9 @@ pub(crate) enum Command {
     /// Show a running server's Python workers, replace them, or reload their app.
     #[command(subcommand)]
     Workers(WorkersCommand),
+    /// Show traffic as it happens: of varnishlog, a journal or an access log.
+    #[command(after_help = traffic::EXAMPLE)]
+    Traffic(Box<TrafficArgs>),
     /// Measure latencies, and say what they are made of.
     #[command(subcommand)]
     Lab(LabCommand),

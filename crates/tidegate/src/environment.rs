@@ -3,7 +3,8 @@
 //! `TIDEGATE_LOG` and `TIDEGATE_ADMIN_TOKEN` are Tidegate's own; the token wins over the
 //! configuration. `LOG_LEVEL`, `JSON_LOGS` and those in capitals below are what images for Python
 //! APIs use, gunicorn's among them. Over `LOG_LEVEL` `TIDEGATE_LOG` wins, and over the others the
-//! configuration. `COLUMNS`, `NO_COLOR` and `TERM` say how to draw. The host's name is here, too.
+//! configuration. `COLUMNS`, `NO_COLOR` and `TERM` say how to draw, `XDG_CONFIG_HOME` and `HOME`
+//! where a user keeps configurations. The host's name is here, too.
 //! Invariant: an empty value is as none, and one of an image that cannot be read is an error. Only
 //! `TIDEGATE_LOG` is taken as it is; an unknown `LOG_LEVEL` is as none.
 //! What wins between variable and configuration, `config.rs` and the role's crate decide. A new
@@ -18,6 +19,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -158,6 +160,13 @@ pub(crate) fn columns() -> Option<usize> {
 /// Whether the user wants no colours (`NO_COLOR`, no-color.org).
 pub(crate) fn has_no_colour() -> bool {
     text("NO_COLOR").is_some() || text("TERM").is_some_and(|term| term == "dumb")
+}
+
+/// The folder of the user's configurations (`XDG_CONFIG_HOME`, else `.config` in `HOME`), as the
+/// XDG Base Directory Specification has it: a relative one counts as none.
+pub(crate) fn config_folder() -> Option<PathBuf> {
+    let folder = |name: &str| text(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config")))
 }
 
 fn text(name: &str) -> Option<String> {

@@ -42,6 +42,7 @@ mod serve;
 mod signals;
 mod statsd;
 mod tap;
+mod traffic;
 mod umask;
 mod workers;
 mod wrong_config;
@@ -87,6 +88,7 @@ fn main() -> ExitCode {
         Command::Workers(command) => workers::command(command),
         Command::Statsd(args) => statsd::run(args),
         Command::Events(command) => events::command(command),
+        Command::Traffic(args) => traffic::command(&args),
         Command::Lab(command) => lab::command(command),
     };
     match done {
@@ -110,7 +112,8 @@ fn only_prints(command: &Command) -> bool {
             // `verify` has a copy to remove, and its code says more than what it prints.
             matches!(command, EventsCommand::Status { .. })
         }
-        Command::Serve(_) | Command::Demo(_) | Command::Lab(_) => false,
+        // It passes over a closed pipe by itself.
+        Command::Serve(_) | Command::Demo(_) | Command::Traffic(_) | Command::Lab(_) => false,
     }
 }
 

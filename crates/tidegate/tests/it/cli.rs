@@ -21,6 +21,7 @@ fn every_command_explains_itself() {
         &["model", "score", "--help"],
         &["rollout", "set", "--help"],
         &["lab", "probe", "--help"],
+        &["traffic", "--help"],
     ] {
         let (code, out, _) = run(command, folder.path());
         assert_eq!(code, 0, "{command:?}");

@@ -46,6 +46,7 @@ mod statsd_state;
 mod statsd_suite;
 mod tap;
 mod terminator;
+mod traffic;
 mod tutorial;
 mod varnishtest;
 mod workers;
