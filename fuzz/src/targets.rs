@@ -26,6 +26,7 @@ mod sharing;
 mod statsd_config;
 mod statsd_line;
 mod structured;
+mod traffic;
 mod trees_model;
 mod user;
 mod vary;
@@ -73,7 +74,7 @@ macro_rules! target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 29] = [
+pub const TARGETS: [Target; 30] = [
     target!(accept),
     target!(answer),
     target!(chunked),
@@ -100,6 +101,7 @@ pub const TARGETS: [Target; 29] = [
     target!(statsd_config),
     target!(statsd_line),
     target!(structured),
+    target!(traffic),
     target!(trees_model),
     target!(user),
     target!(vary),

@@ -99,6 +99,11 @@ fn a_sample_counts_the_same_however_its_lines_arrive() {
 }
 
 #[test]
+fn no_log_of_traffic_steers_a_terminal_or_tells_a_secret() {
+    hold("traffic");
+}
+
+#[test]
 fn a_captured_part_stands_in_the_path() {
     hold("path");
 }
