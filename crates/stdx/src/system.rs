@@ -1,5 +1,5 @@
 //! Asks Linux for what no safe wrapper offers: idle scheduling, early write-back, UDP segmentation,
-//! unacknowledged bytes. Also has a process end when its reader leaves.
+//! unacknowledged bytes, local time. Also has a process end when its reader leaves.
 //!
 //! `run_when_idle` and `start_writing` are hints: their failures are ignored, and elsewhere they do
 //! nothing. The journal uses both by a measured decision (docs/decisions/events.md). `cut_trains`
@@ -13,6 +13,8 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
+
+use crate::calendar::{CivilDate, TimeOfDay};
 
 /// Lets the calling thread run only when nothing else wants its core (`SCHED_IDLE`, sched(7)).
 ///
@@ -104,3 +106,21 @@ pub fn unacknowledged(socket: BorrowedFd<'_>) -> Option<usize> {
 
 #[cfg(test)]
 mod tests;
+
+/// Returns date and time of day on this machine, for seconds since the Unix epoch (localtime_r(3)).
+///
+/// None where they cannot be told.
+pub fn local_time(unix_seconds: i64) -> Option<(CivilDate, TimeOfDay)> {
+    // SAFETY: a zeroed `tm` is valid, and both arguments are read and written during the call only.
+    let local = unsafe {
+        let mut local: libc::tm = std::mem::zeroed();
+        let seconds: libc::time_t = unix_seconds;
+        let done = libc::localtime_r(&raw const seconds, &raw mut local);
+        (!done.is_null()).then_some(local)
+    }?;
+    let part = |value: i32| u32::try_from(value).ok();
+    let (year, month) = (part(local.tm_year + 1900)?, part(local.tm_mon + 1)?);
+    let date = CivilDate { year, month, day: part(local.tm_mday)? };
+    let (hour, minute) = (part(local.tm_hour)?, part(local.tm_min)?);
+    Some((date, TimeOfDay { hour, minute, second: part(local.tm_sec)? }))
+}
