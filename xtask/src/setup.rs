@@ -49,7 +49,7 @@ struct Need {
     stage: Stage,
 }
 
-const NEEDS: [Need; 21] = [
+const NEEDS: [Need; 22] = [
     need("C compiler", "command -v cc", "gcc", Stage::Test),
     need("C library headers", LINKS_C, "libc6-dev", Stage::Test),
     // librdkafka's own build asks for both.
@@ -66,6 +66,7 @@ const NEEDS: [Need; 21] = [
     need("MariaDB", "command -v mariadbd && command -v mariadb", "mariadb-server", Stage::Test),
     need("Net::Statsd for Perl", "perl -MNet::Statsd -e 1", "libnet-statsd-perl", Stage::Test),
     need("Graphite's carbon", CARBON, "graphite-carbon", Stage::Test),
+    need("rsyslog", "command -v rsyslogd", "rsyslog", Stage::Test),
     need("faketime", "ls /usr/lib/*/faketime/libfaketimeMT.so.1", "faketime", Stage::Test),
     need("HAProxy", "command -v haproxy", "haproxy", Stage::Bench),
     need("wrk", "command -v wrk", "wrk", Stage::Bench),

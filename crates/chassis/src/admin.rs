@@ -4,15 +4,15 @@
 //! must be on loopback, and `Host` must be a loopback name or address, which defeats DNS rebinding.
 //! Without a token, requests from a web page of another origin (`Origin`, `Sec-Fetch-Site`) are
 //! refused too. A client without the right token waits before it is answered, and `denied` hears of
-//! it. docs/operating/security.md promises this gate. An action reaches the function of
-//! `audit` before it runs; if none was set, it runs unrecorded. If two registered paths match, the
-//! first with the method of the request wins. A handler that may take long must be registered as
-//! `long_page` or `long_action`. Bound: a body of 1 MiB, then 413. Further refusals: 400 (a broken
-//! body), 401, 403, 404, 405, and 500 if a long handler panics. `ask_admin` of the binary takes
-//! every status but 200 for a failure, 404 and 405 for another program, and reads `error` of the
-//! JSON. So a page or an action that succeeds answers 200. Never here: what a page or an action
-//! does (`tidegate/src/admin.rs` registers all), TLS.
+//! it. docs/operating/security.md promises this gate. Every action passes `audited`: it is recorded
+//! before it runs, and its page after; if no [`Audit`] was set, it runs unrecorded. If two
+//! registered paths match, the first with the method of the request wins. A handler that may take
+//! long must be registered as one. Bound: a body of 1 MiB, then 413. Further refusals: 400 (broken
+//! body), 401, 403, 404, 405, 500 if a long handler panics, 503 if `Audit` refuses. `ask_admin` of
+//! the binary takes every status but 200 for a failure, 404 and 405 for another program, and reads
+//! `error` of the JSON. Never here: what a page or an action does (`tidegate/src/admin.rs`), TLS.
 
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,17 +76,45 @@ enum Opened {
 /// Opens a page without an end, or refuses it.
 type Begin = dyn Fn(&Visit<'_>) -> Result<Box<dyn Source>, Page>;
 
+/// An action that is about to run.
+#[derive(Debug)]
+pub struct Action<'a> {
+    /// The peer of the connection.
+    pub client: SocketAddr,
+    /// The method.
+    pub method: &'a str,
+    /// What the action will see.
+    pub visit: Visit<'a>,
+}
+
+/// Records the page that an action has made. It is dropped where the action made none.
+pub type Finish = Box<dyn FnOnce(&Page) + Send>;
+
+/// Records actions, on threads that may block.
+pub trait Audit: Send + Sync {
+    /// Records what is to be done.
+    ///
+    /// # Errors
+    /// Why it cannot be recorded, and is refused with 503.
+    fn begin(&self, action: &Action<'_>) -> Result<Finish, String>;
+}
+
+/// Runs on a thread that may block.
+type LongHandler = Arc<dyn Fn(&Visit<'_>) -> Page + Send + Sync>;
+
 enum Handler {
     /// Goes on until the client leaves.
     Lines(Rc<Begin>),
     /// Runs on the I/O core.
     Here(Rc<dyn Fn(&Visit<'_>) -> Page>),
-    /// Runs on a thread that may block.
-    Apart(Arc<dyn Fn(&Visit<'_>) -> Page + Send + Sync>),
+    /// Does not.
+    Apart(LongHandler),
 }
 
 struct Door {
     method: &'static str,
+    /// Whether it changes something, and is recorded.
+    is_action: bool,
     /// One segment may be a name in braces, which matches any segment.
     path: &'static str,
     handler: Handler,
@@ -101,9 +129,6 @@ impl Door {
     }
 }
 
-/// Records an action: the client's address, the method with the target, and the body.
-type Audit = Box<dyn Fn(&str, &str, &[u8])>;
-
 /// Hears of a client without the right token, by its address.
 type Denied = Box<dyn Fn(&str)>;
 
@@ -112,7 +137,7 @@ type Denied = Box<dyn Fn(&str)>;
 pub struct Admin {
     token: Option<String>,
     doors: Vec<Door>,
-    audit: Option<Audit>,
+    audit: Option<Arc<dyn Audit>>,
     denied: Option<Denied>,
 }
 
@@ -124,7 +149,8 @@ impl Admin {
 
     /// Registers a page, read by GET.
     pub fn page(&mut self, path: &'static str, handler: impl Fn(&Visit<'_>) -> Page + 'static) {
-        self.doors.push(Door { method: "GET", path, handler: Handler::Here(Rc::new(handler)) });
+        let handler = Handler::Here(Rc::new(handler));
+        self.doors.push(Door { method: "GET", is_action: false, path, handler });
     }
 
     /// Registers a page that takes too long to make on an I/O core.
@@ -133,7 +159,19 @@ impl Admin {
         path: &'static str,
         handler: impl Fn(&Visit<'_>) -> Page + Send + Sync + 'static,
     ) {
-        self.doors.push(Door { method: "GET", path, handler: Handler::Apart(Arc::new(handler)) });
+        self.long_inquiry("GET", path, handler);
+    }
+
+    /// Registers a page that is read by another method than GET, as some protocols want it. It must
+    /// change nothing, because it is not audited.
+    pub fn long_inquiry(
+        &mut self,
+        method: &'static str,
+        path: &'static str,
+        handler: impl Fn(&Visit<'_>) -> Page + Send + Sync + 'static,
+    ) {
+        let handler = Handler::Apart(Arc::new(handler));
+        self.doors.push(Door { method, is_action: false, path, handler });
     }
 
     /// Registers a page of lines of JSON that has no end, read by GET.
@@ -142,7 +180,8 @@ impl Admin {
         path: &'static str,
         begin: impl Fn(&Visit<'_>) -> Result<Box<dyn Source>, Page> + 'static,
     ) {
-        self.doors.push(Door { method: "GET", path, handler: Handler::Lines(Rc::new(begin)) });
+        let handler = Handler::Lines(Rc::new(begin));
+        self.doors.push(Door { method: "GET", is_action: false, path, handler });
     }
 
     /// Registers an action: run by POST, PUT or DELETE, and audited.
@@ -152,7 +191,8 @@ impl Admin {
         path: &'static str,
         handler: impl Fn(&Visit<'_>) -> Page + 'static,
     ) {
-        self.doors.push(Door { method, path, handler: Handler::Here(Rc::new(handler)) });
+        let handler = Handler::Here(Rc::new(handler));
+        self.doors.push(Door { method, is_action: true, path, handler });
     }
 
     /// Registers an action that takes too long to run on an I/O core; otherwise as
@@ -163,12 +203,13 @@ impl Admin {
         path: &'static str,
         handler: impl Fn(&Visit<'_>) -> Page + Send + Sync + 'static,
     ) {
-        self.doors.push(Door { method, path, handler: Handler::Apart(Arc::new(handler)) });
+        let handler = Handler::Apart(Arc::new(handler));
+        self.doors.push(Door { method, is_action: true, path, handler });
     }
 
-    /// Sets the function that records every action before it runs.
-    pub fn audit(&mut self, audit: impl Fn(&str, &str, &[u8]) + 'static) {
-        self.audit = Some(Box::new(audit));
+    /// Sets what records every action before it runs, and its page after.
+    pub fn audit(&mut self, audit: Arc<dyn Audit>) {
+        self.audit = Some(audit);
     }
 
     /// Sets the function that is told the address of every client without the right token.
@@ -225,18 +266,18 @@ impl Admin {
         };
         let body = body.whole(ACTION_BYTES_MAX, &mut Charge::unbounded()).await;
         let body = body.map_err(|error| (error.status(), error.to_string()))?;
-        if door.method != "GET"
-            && let Some(audit) = &self.audit
-        {
-            let what = format!("{method} {}", head.path_and_query());
-            audit(&head.peer().ip().to_string(), &what, &body);
-        }
         let query = head.query().unwrap_or("");
         let visit = Visit { path: head.path(), query, body: &body };
+        if let Some(audit) = self.audit.as_ref().filter(|_| door.is_action) {
+            let request = OwnedAction::of(head.peer(), method, &visit);
+            return audited(Arc::clone(audit), request, &door.handler).await.map(Opened::Page);
+        }
         match &door.handler {
             Handler::Here(handler) => Ok(Opened::Page(handler(&visit))),
             Handler::Apart(handler) => {
-                run_apart(Arc::clone(handler), &visit).await.map(Opened::Page)
+                let handler = Arc::clone(handler);
+                let request = OwnedAction::of(head.peer(), method, &visit);
+                apart(move || handler(&request.visit())).await.map(Opened::Page)
             }
             Handler::Lines(_) if head.method() == "HEAD" => {
                 Ok(Opened::Page(Page::ok(LINES, Vec::new())))
@@ -288,13 +329,73 @@ impl Answer for Admin {
     fn sent(&self, _: &Head<'_>, (): (), _: &Sent) {}
 }
 
-async fn run_apart(
-    handler: Arc<dyn Fn(&Visit<'_>) -> Page + Send + Sync>,
-    visit: &Visit<'_>,
+/// A request that a thread can take along.
+struct OwnedAction {
+    client: SocketAddr,
+    method: String,
+    path: String,
+    query: String,
+    body: Vec<u8>,
+}
+
+impl OwnedAction {
+    fn of(client: SocketAddr, method: &str, visit: &Visit<'_>) -> Self {
+        Self {
+            client,
+            method: method.to_owned(),
+            path: visit.path.to_owned(),
+            query: visit.query.to_owned(),
+            body: visit.body.to_vec(),
+        }
+    }
+
+    fn visit(&self) -> Visit<'_> {
+        Visit { path: &self.path, query: &self.query, body: &self.body }
+    }
+
+    fn begin(&self, audit: &dyn Audit) -> Result<Finish, (u16, String)> {
+        let (client, method, visit) = (self.client, &*self.method, self.visit());
+        audit.begin(&Action { client, method, visit }).map_err(|reason| (503, reason))
+    }
+}
+
+/// Records an action, runs it, and records its page. What a long one does is recorded to its end
+/// also if the client leaves meanwhile.
+async fn audited(
+    audit: Arc<dyn Audit>,
+    request: OwnedAction,
+    handler: &Handler,
 ) -> Result<Page, (u16, String)> {
-    let (path, query) = (visit.path.to_owned(), visit.query.to_owned());
-    let body = visit.body.to_vec();
-    let job = move || handler(&Visit { path: &path, query: &query, body: &body });
+    match handler {
+        Handler::Here(handler) => {
+            let begin = move || request.begin(&*audit).map(|finish| (request, finish));
+            let (request, finish) = apart(begin).await??;
+            // Nothing can come between: if the client has left, this is not reached.
+            let page = handler(&request.visit());
+            let ended = move || {
+                finish(&page);
+                page
+            };
+            apart(ended).await
+        }
+        Handler::Apart(handler) => {
+            let handler = Arc::clone(handler);
+            let run = move || {
+                let finish = request.begin(&*audit)?;
+                let page = handler(&request.visit());
+                finish(&page);
+                Ok(page)
+            };
+            apart(run).await?
+        }
+        Handler::Lines(_) => unreachable!("lines are registered as no action"),
+    }
+}
+
+/// Runs on a thread that may block.
+async fn apart<T: Send + 'static>(
+    job: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, (u16, String)> {
     let done = tokio::task::spawn_blocking(job).await;
     done.map_err(|_| (500, "the action panicked; the log has the reason".to_owned()))
 }

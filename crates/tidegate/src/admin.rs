@@ -5,8 +5,8 @@
 //! `admin/` have alarms and readiness, `/explain`, `/workers`, `/purge` and `/v2/repository`.
 //! `refresh` sets the gauges of what other crates know, before metrics are read.
 //! Invariant: pages change nothing.
-//! What changes something is registered as an action. `chassis::admin` has this file log each
-//! action beforehand, under the target `audit`, as docs/operating/security.md promises. What may
+//! What changes something is registered as an action. `chassis::admin` has `admin/actions.rs`
+//! record each, as docs/operating/audit.md promises. What may
 //! take long is registered as a long page or action. Operators' scripts know the keys of `/status`
 //! and the names of gauges; a change of a gauge also goes into docs/operating/status.md. Of
 //! `/status`, `events/status.rs` reads `record`, `soak` reads `flights`, and `bench` reads `cache`.
@@ -15,6 +15,7 @@
 //! and `statsd`. Refuses: to check tokens and origins, which `chassis::admin` does before a page is
 //! made.
 
+mod actions;
 mod alarms;
 mod explain;
 mod models;
@@ -33,6 +34,7 @@ use chassis::admin::{Admin, Page, Visit};
 use metrics::Registry;
 use serde_json::{Value, json};
 
+use self::actions::Actions;
 use self::alarms::{alarms, not_ready, notices, problem};
 use self::refusal::refuse;
 use crate::overrides::{self, Change};
@@ -41,8 +43,6 @@ use crate::parts::Parts;
 /// Prometheus' text format.
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Bytes of the body of an action that are logged.
-const AUDITED_BYTES_MAX: usize = 4096;
 /// Least time between two lines about clients without the right token.
 const DENIED_LOGGED: Duration = Duration::from_secs(10);
 
@@ -70,6 +70,8 @@ pub(crate) fn pages(parts: &Arc<Parts>, token: Option<String>, draining: &Draini
     admin.action("POST", "/rollout", with(change_rollout));
     admin.action("DELETE", "/rollout", with(clear_rollout));
     admin.long_action("POST", "/purge", with(purge::purge));
+    let index = Arc::clone(parts);
+    admin.long_inquiry("POST", "/v2/repository/index", move |visit| models::index(&index, visit));
     for (path, act) in models::ACTIONS {
         let parts = Arc::clone(parts);
         admin.long_action("POST", path, move |visit| act(&parts, visit));
@@ -77,10 +79,8 @@ pub(crate) fn pages(parts: &Arc<Parts>, token: Option<String>, draining: &Draini
     admin.page("/workers", with(workers::list));
     admin.action("POST", "/workers/recycle", with(workers::recycle));
     admin.action("POST", "/workers/reload", with(workers::reload));
-    admin.audit(|client, action, body| {
-        let body = String::from_utf8_lossy(&body[..body.len().min(AUDITED_BYTES_MAX)]);
-        tracing::info!(target: "audit", client, action, body = %body, "operator's action");
-    });
+    let (port, recorder) = (parts.admin.port(), parts.audit.clone());
+    admin.audit(Arc::new(Actions { port, recorder }));
     admin.denied(denied(parts));
     admin
 }

@@ -1,7 +1,7 @@
 //! Declares the command line: each command, argument and help text, as types that clap parses.
 //!
-//! Most commands are a noun, then a verb. `cli/lab.rs` has those of `tidegate lab`. `explain` and
-//! `traffic` have files of their own, too. Doc comments here are what `--help` prints.
+//! Most commands are a noun, then a verb. Those of `lab`, `explain`, `traffic` and `audit` have
+//! files below `cli/`. Doc comments here are what `--help` prints.
 //! Invariant: plain data. clap checks forms, conflicts and requirements; whatever needs a file or
 //! another role is checked by the command. Scripts use these names, so they stay. Some stand
 //! elsewhere as text: in `record.rs` (`events run --supervised`), `misspelt` of `lab.rs` (`lab
@@ -14,6 +14,7 @@
 //! A new command also needs an arm in `main.rs`, and CONTRIBUTING.md's recipe has the rest.
 //! Never here: what a command does.
 
+mod audit;
 mod explain;
 mod lab;
 mod traffic;
@@ -23,6 +24,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use stdx::Span;
 
+pub(crate) use audit::AuditArgs;
 pub(crate) use explain::ExplainArgs;
 pub(crate) use lab::{
     BenchArgs, HttpArgs, LabCommand, LoadArgs, PluginArgs, ProbeArgs, Rate, ReportArgs,
@@ -156,6 +158,9 @@ pub(crate) enum Command {
     /// Show traffic as it happens: of varnishlog, a journal or an access log.
     #[command(after_help = traffic::EXAMPLE)]
     Traffic(Box<TrafficArgs>),
+    /// Show who has done what, and verify that the record was not changed.
+    #[command(after_help = audit::EXAMPLE)]
+    Audit(Box<AuditArgs>),
     /// Measure latencies, and say what they are made of.
     #[command(subcommand)]
     Lab(LabCommand),

@@ -43,7 +43,7 @@ mod rollout;
 /// Where a server listens for these commands unless its configuration says otherwise.
 const USUAL_ADMIN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8081);
 /// What these commands read when no other is named.
-const USUAL_CONFIG: &str = "tidegate.toml";
+pub(crate) const USUAL_CONFIG: &str = "tidegate.toml";
 const NOT_THERE: Hint = Hint(
     "`--admin` takes the address of a running server's admin listener (`listen.admin`), and \
      `-c FILE` finds it in the configuration",

@@ -16,6 +16,7 @@
 //! goes into `commands/redact.rs`, and a renamed one into `crates/chassis/src/config/renamed.rs`.
 
 pub(crate) mod agreement;
+mod audit;
 mod trusted;
 
 use std::fmt::Display;
@@ -38,10 +39,12 @@ use stdx::{ByteSize, Span};
 use workers::config::{Defaults, PoolConfig};
 
 use self::agreement::threads;
+pub(crate) use self::audit::AuditConfig;
 
 use crate::environment;
 use crate::recorded::{self, Redaction};
 use crate::umask::Umask;
+use crate::wrong_config::WrongConfig;
 
 /// Every section, as it may stand in the file.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -64,6 +67,8 @@ pub(crate) struct Config {
     pub resolver: ResolverConfig,
     /// Models served from this process.
     pub model: Vec<ModelConfig>,
+    /// The trail of operators' actions.
+    pub audit: AuditConfig,
     /// User profiles.
     pub profiles: Option<ProfilesConfig>,
     /// The record process, which delivers rollups.
@@ -106,9 +111,9 @@ const WINDOW_BYTES_MAX: u64 = 2_000_000_000;
 const KEYS: [&str; 2] = ["node", "umask"];
 
 /// Names of the sections, for the same check.
-pub(crate) const SECTIONS: [&str; 16] = [
-    "cores", "listen", "journal", "upstream", "resolver", "model", "profiles", "events", "source",
-    "field", "rollup", "sink", "cache", "limits", "route", "statsd",
+pub(crate) const SECTIONS: [&str; 17] = [
+    "cores", "listen", "audit", "journal", "upstream", "resolver", "model", "profiles", "events",
+    "source", "field", "rollup", "sink", "cache", "limits", "route", "statsd",
 ];
 
 /// Threads, such as `cores = { edge = 1, work = 1 }`.
@@ -210,6 +215,8 @@ pub(crate) struct Plan {
     pub admin_token: Option<String>,
     /// Time to drain.
     pub drain: Duration,
+    /// How operators' actions are recorded.
+    pub audit: ::audit::Options,
     /// The journal.
     pub journal: Option<JournalPlan>,
     /// Models.
@@ -278,6 +285,14 @@ pub(crate) fn read(path: &Path) -> Result<String, Problem> {
         let message = format!("read the configuration `{}`: {error}; {hint}", path.display());
         Problem { line: 0, key: String::new(), message }
     })
+}
+
+/// Reads how actions are recorded, and nothing else of a configuration.
+///
+/// # Errors
+/// [`WrongConfig`] with what is wrong with that section, or with the file.
+pub(crate) fn audit_options(path: &Path) -> Result<::audit::Options, WrongConfig> {
+    audit::of_file(path).map_err(|problems| WrongConfig::new(path.to_owned(), problems))
 }
 
 /// Returns what is wrong with files that a right configuration names: those of models that rank.
@@ -368,6 +383,7 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
         admin,
         admin_token: environment::admin_token().or(listen.admin_token),
         drain: drain.unwrap_or(Duration::from_secs(30)),
+        audit: audit::check(root, &mut document),
         journal,
         models,
         profiles,

@@ -178,6 +178,11 @@ pub(crate) fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
+/// Who ran `sudo`, as the environment claims (`SUDO_USER`).
+pub(crate) fn sudo_user() -> Option<String> {
+    text("SUDO_USER")
+}
+
 /// The admin token (`TIDEGATE_ADMIN_TOKEN`), which wins over the configuration's.
 pub(crate) fn admin_token() -> Option<String> {
     text("TIDEGATE_ADMIN_TOKEN")

@@ -15,6 +15,7 @@ use crate::config::Plan;
 /// or profiles.
 pub(crate) fn of(plan: &Plan) -> Vec<PathBuf> {
     let mut paths = Vec::new();
+    paths.push(plan.audit.dir.clone());
     paths.extend(plan.journal.as_ref().map(|journal| journal.options.dir.clone()));
     paths.extend(plan.gateway.store.disk.as_ref().map(|disk| disk.dir.clone()));
     paths.extend(plan.profiles.as_ref().map(|profiles| profiles.file.clone()));

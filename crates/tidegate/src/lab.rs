@@ -7,6 +7,7 @@
 //! Never here: measuring and reports, which the crate `lab` has. Files here read arguments, show
 //! progress and write results.
 
+mod audited;
 mod bench;
 mod load;
 mod misuse;

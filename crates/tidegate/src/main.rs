@@ -15,6 +15,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "the command line prints")]
 
 mod admin;
+mod audit;
 mod cli;
 mod client;
 mod commands;
@@ -89,6 +90,7 @@ fn main() -> ExitCode {
         Command::Statsd(args) => statsd::run(args),
         Command::Events(command) => events::command(command),
         Command::Traffic(args) => traffic::command(&args),
+        Command::Audit(args) => audit::command(&args),
         Command::Lab(command) => lab::command(command),
     };
     match done {
@@ -105,6 +107,7 @@ fn only_prints(command: &Command) -> bool {
         | Command::Model(_)
         | Command::Rollout(_)
         | Command::Explain(_)
+        | Command::Audit(_)
         | Command::Workers(_) => true,
         Command::Profiles(command) => !matches!(command, ProfilesCommand::Build { .. }),
         Command::Statsd(args) => args.command.is_some(),

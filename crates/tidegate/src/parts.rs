@@ -25,6 +25,10 @@ use crate::tap::Taps;
 pub(crate) struct Parts {
     /// Where clients come in.
     pub public: SocketAddr,
+    /// Where pages and actions are served.
+    pub admin: SocketAddr,
+    /// What records actions.
+    pub audit: audit::Recorder,
     /// How long requests may take to end when the server stops.
     pub drain_grace: Duration,
     /// Metrics of all roles.

@@ -102,15 +102,13 @@ pub(crate) fn start(mut plan: Plan) -> Result<Server> {
     let (public, admin) = (listeners.public[0].address()?, listeners.admin[0].address()?);
     let names = follow_names(&gateway, &registry, [public, admin])?;
     let record = delivers.then(|| record::start(&plan.file)).transpose()?;
-    let profile_build = match (&profile_builds, &record) {
-        (Some(builds), _) => BuildStatus::Here(builds.last_build()),
-        (None, Some(record)) => BuildStatus::InRecordProcess(record.status()),
-        (None, None) => BuildStatus::Nowhere,
-    };
+    let profile_build = build_status(profile_builds.as_ref(), record.as_ref());
     let statsd = plan.statsd.map(|statsd| start_statsd(statsd, (&plan.file, source), &registry));
     let statsd = statsd.transpose()?;
     let parts = Arc::new(Parts {
         public,
+        admin,
+        audit: audit::Recorder::new(plan.audit),
         drain_grace: plan.drain,
         registry,
         gateway,
@@ -155,6 +153,15 @@ fn open_profiles(plan: &Plan) -> Option<Arc<profiles::Profiles>> {
     let profiles = plan.profiles.as_ref()?;
     let options = profiles.file_options(user_key(secret));
     Some(Arc::new(profiles::Profiles::open(&profiles.file, options)))
+}
+
+/// Where profiles are built.
+fn build_status(builds: Option<&BuildScheduler>, record: Option<&RecordSupervisor>) -> BuildStatus {
+    match (builds, record) {
+        (Some(builds), _) => BuildStatus::Here(builds.last_build()),
+        (None, Some(record)) => BuildStatus::InRecordProcess(record.status()),
+        (None, None) => BuildStatus::Nowhere,
+    }
 }
 
 /// What is bound before the edge threads start.

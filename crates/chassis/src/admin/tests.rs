@@ -8,7 +8,7 @@ use stdx::Network;
 use testkit::{Client, Reply};
 use tokio::task::LocalSet;
 
-use super::{Admin, Page};
+use super::{Action, Admin, Audit, Finish, Page};
 use crate::drain::Drain;
 use crate::http::{ClientHeaders, Limits, TrustedProxies};
 use crate::listen::bind;
@@ -17,6 +17,39 @@ use crate::listen::bind;
 static LONG: Barrier = Barrier::new(2);
 
 type Log = Arc<Mutex<Vec<String>>>;
+
+/// Records what begins and how it ends; refuses what is to be refused.
+struct Trail(Log);
+
+impl Audit for Trail {
+    fn begin(&self, action: &Action<'_>) -> Result<Finish, String> {
+        let Action { client, method, visit } = action;
+        if visit.query == "refuse" {
+            return Err("the trail cannot be written".to_owned());
+        }
+        let (body, query) = (String::from_utf8_lossy(visit.body), visit.query);
+        let text = format!("{} {method} {} {query} {body}", client.ip(), visit.path);
+        self.0.lock().unwrap().push(text);
+        let log = Arc::clone(&self.0);
+        let unfinished = Unfinished(Some(Arc::clone(&log)));
+        Ok(Box::new(move |page| {
+            let mut unfinished = unfinished;
+            unfinished.0 = None;
+            log.lock().unwrap().push(format!("ended {}", page.status));
+        }))
+    }
+}
+
+/// Says that an action made no page.
+struct Unfinished(Option<Log>);
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if let Some(log) = &self.0 {
+            log.lock().unwrap().push("made no page".to_owned());
+        }
+    }
+}
 
 /// Serves an endpoint while `visit` runs; returns what was audited and done, in order.
 fn during(token: Option<&str>, visit: impl FnOnce(std::net::SocketAddr)) -> Vec<String> {
@@ -40,10 +73,8 @@ fn during(token: Option<&str>, visit: impl FnOnce(std::net::SocketAddr)) -> Vec<
             assert!(!visit.query.contains("panic"), "the action was told to panic");
             Page::ok("text/plain", format!("{} {}", visit.path, visit.query))
         });
-        admin.audit(move |who, what, body| {
-            let body = String::from_utf8_lossy(body);
-            audited.lock().unwrap().push(format!("{who} {what} {body}"));
-        });
+        admin.long_inquiry("POST", "/list", |_| Page::ok("text/plain", "listed"));
+        admin.audit(Arc::new(Trail(audited)));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         // Whomever a proxy on this machine names, the peer is what counts here.
         let own = Network::parse("127.0.0.0/8").unwrap();
@@ -65,11 +96,11 @@ fn operators_are_known_by_the_peer_and_not_by_whom_a_proxy_names() {
         let call = Client::post(address, "/purge", "x").header("X-Forwarded-For", "192.0.2.1");
         assert_eq!(call.header("X-Forwarded-Host", "evil.example").send().text(), "x");
     });
-    assert_eq!(log, ["127.0.0.1 POST /purge x", "done x"]);
+    assert_eq!(log, ["127.0.0.1 POST /purge  x", "done x", "ended 200"]);
 }
 
 #[test]
-fn pages_are_read_and_actions_are_audited_before_they_run() {
+fn pages_are_read_and_actions_are_audited_before_they_run_and_after() {
     let log = during(None, |address| {
         let page = Client::get(address, "/status?a=1").send();
         assert_eq!((page.status, page.text()), (200, "[\"a=1\"]"));
@@ -83,7 +114,20 @@ fn pages_are_read_and_actions_are_audited_before_they_run() {
         assert!(unknown.text().contains("/status /purge"), "{}", unknown.text());
         assert_eq!(Client::post(address, "/purge", vec![b'x'; 2 << 20]).send().status, 413);
     });
-    assert_eq!(log, ["127.0.0.1 POST /purge?all x", "done x"]);
+    assert_eq!(log, ["127.0.0.1 POST /purge all x", "done x", "ended 200"]);
+}
+
+#[test]
+fn an_action_that_cannot_be_recorded_is_refused_and_an_inquiry_is_not_recorded() {
+    let log = during(None, |address| {
+        for target in ["/purge?refuse", "/long?refuse"] {
+            let refused = Client::post(address, target, "x").send();
+            assert_eq!(refused.status, 503);
+            assert!(refused.text().contains("the trail cannot be written"), "{}", refused.text());
+        }
+        assert_eq!(Client::post(address, "/list", "x").send().text(), "listed");
+    });
+    assert!(log.is_empty(), "{log:?}");
 }
 
 #[test]
@@ -156,5 +200,7 @@ fn an_action_that_takes_long_holds_up_no_page_and_its_panic_is_its_own() {
         }
         assert_eq!(Client::get(address, "/status").send().status, 200);
     });
-    assert_eq!(log, ["127.0.0.1 POST /long?a=1 x", "127.0.0.1 POST /long?panic x"]);
+    let expected = ["127.0.0.1 POST /long a=1 x", "ended 200", "127.0.0.1 POST /long panic x"];
+    assert_eq!(log[..3], expected);
+    assert_eq!(log[3..], ["made no page"]);
 }

@@ -90,6 +90,7 @@ pub(super) fn alarms(parts: &Parts) -> Vec<String> {
     }));
     alarms.extend(guard_alarms(parts));
     alarms.extend(parts.overrides.alarm().map(|alarm| format!("overrides: {alarm}")));
+    alarms.extend(parts.audit.alarm().map(|alarm| format!("audit: {alarm}")));
     alarms.extend(parts.profile_build.alarm());
     alarms.extend(parts.statsd.iter().flat_map(|statsd| statsd.alarms()));
     alarms.extend(parts.workers.iter().flat_map(|pool| pool.alarms()));

@@ -24,8 +24,7 @@ type Act = fn(&Parts, &Visit<'_>) -> Page;
 const PREFIX: &str = "/v2/repository/models/";
 
 /// The actions by their paths.
-pub(super) const ACTIONS: [(&str, Act); 3] = [
-    ("/v2/repository/index", index),
+pub(super) const ACTIONS: [(&str, Act); 2] = [
     ("/v2/repository/models/{model}/load", load),
     ("/v2/repository/models/{model}/unload", unload),
 ];
@@ -66,7 +65,7 @@ pub(super) fn refresh(parts: &Parts, registry: &Registry) {
 }
 
 /// Every model: its version, state, and the reason for that.
-fn index(parts: &Parts, _: &Visit<'_>) -> Page {
+pub(super) fn index(parts: &Parts, _: &Visit<'_>) -> Page {
     Page::json(200, format!("{:#}\n", parts.models.index()))
 }
 

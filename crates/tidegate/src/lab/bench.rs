@@ -32,6 +32,7 @@ use screen::Style;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use verdicts::Series;
 
+use super::audited::Audited;
 use super::misuse::misused;
 use crate::cli::BenchArgs;
 use crate::hint::Hint;
@@ -75,7 +76,11 @@ pub(super) fn run(args: &BenchArgs) -> Result<()> {
     };
     let bench_run = BenchRun { args, screen: &screen, exports: &exports };
     let mut results = Vec::new();
+    let commands: Vec<String> = subjects.iter().map(subjects::recorded).collect();
+    let audited = Audited::begin(args.config.as_deref(), "lab bench", &commands)?;
     let outcome = bench_run.measure(&bench, &subjects, &mut results);
+    let runs: Vec<u64> = results.iter().map(|result| result.times.len() as u64).collect();
+    audited.end(&runs, outcome.as_ref().err());
     if cancel.load(Ordering::Relaxed) && outcome.is_ok() {
         eprintln!("interrupted; this is what was measured until then");
     }

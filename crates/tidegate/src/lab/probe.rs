@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
-use lab::probe::ProbeResult;
+use lab::probe::{Plan, ProbeResult, ProbeTarget};
 use lab::{LabError, Report, ReportOptions};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use verdicts::{Series, Verdict};
@@ -25,6 +25,7 @@ use verdicts::{Series, Verdict};
 use crate::cli::ProbeArgs;
 use crate::exit::Exit;
 use crate::hint::{self, Hint};
+use crate::lab::audited::Audited;
 use crate::lab::misuse::misused;
 use crate::output;
 use plugin::State;
@@ -75,17 +76,35 @@ fn measure(args: &ProbeArgs) -> Result<ProbeResult> {
         true => ProbeProgress::Silent,
         false => ProbeProgress::new(&plan),
     };
+    let (commands, places) = commands(&plan);
+    let audited = Audited::begin(args.config.as_deref(), "lab probe", &commands)?;
     let probed = lab::probe::run(&plan, &stop, &mut |progress| shown.show(progress));
     let probed = probed.map_err(|error| match error {
         LabError::Echo { .. } => anyhow::Error::new(error).context(NO_ECHO),
         LabError::Plan(_) => misused(error.into()),
         _ => error.into(),
-    })?;
+    });
+    let calls = |series: &Series| series.len() as u64 + series.left_out.total();
+    let runs = |at: &usize| probed.as_ref().map_or(0, |probed| calls(&probed.series[*at]));
+    audited.end(&places.iter().map(runs).collect::<Vec<_>>(), probed.as_ref().err());
+    let probed = probed?;
     if let Some(file) = file {
         let series: Vec<&Series> = probed.series.iter().collect();
         lab::session_file::write(&series, probed.is_paired, file).context("save the calls")?;
     }
     Ok(probed)
+}
+
+/// The programs that are run, without secrets, and the places of their targets.
+fn commands(plan: &Plan) -> (Vec<String>, Vec<usize>) {
+    let programs = plan.targets.iter().enumerate().filter_map(|(at, target)| match target {
+        ProbeTarget::Command(words) => {
+            let words = audit::words_without_secrets(words);
+            Some((ProbeTarget::Command(words).to_string(), at))
+        }
+        _ => None,
+    });
+    programs.unzip()
 }
 
 /// Says what is wrong with the command line, as a monitor reads it.

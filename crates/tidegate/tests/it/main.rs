@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod audit;
+mod audit_shell;
+mod audit_syslog;
 mod cache_tests;
 mod cli;
 mod configuration;

@@ -36,6 +36,10 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "COMMAND", conflicts_with = "reference")]
     pub vs: Option<String>,
 
+    /// The configuration whose `[audit]` says where commands are recorded [default:
+    /// tidegate.toml, if it is there; else syslog alone].
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
     /// Runs before the measurement, to fill caches.
     #[arg(short, long, value_name = "NUM", default_value_t = 0)]
     pub warmup: u64,

@@ -116,6 +116,10 @@ pub(crate) struct ProbeArgs {
     /// Keep every call in this file, for `tidegate lab report --from FILE`.
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
+    /// The configuration whose `[audit]` says where a command is recorded [default:
+    /// tidegate.toml, if it is there; else syslog alone].
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
     /// Calls that take longer are slow; the slowest twentieth without it.
     #[arg(long, value_name = "TIME")]
     pub slow: Option<Span>,

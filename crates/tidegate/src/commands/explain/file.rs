@@ -97,6 +97,16 @@ fn listeners(plan: &Plan, page: &mut Page<'_>) {
         (None, false) => "to this machine alone, until there is a token",
     };
     page.point(&format!("{} shows status and metrics and takes actions, {whom}.", plan.admin));
+    let (dir, syslog) = (plan.audit.dir.display(), plan.audit.syslog.as_ref());
+    let syslog = syslog.map(|socket| format!(", and at syslog ({})", socket.display()));
+    let otherwise = match plan.audit.on_full {
+        audit::OnFull::Serve => "done all the same, with an alarm",
+        audit::OnFull::Refuse => "refused",
+    };
+    page.point(&format!(
+        "Actions are recorded in `{dir}`{}. Where that fails, they are {otherwise}.",
+        syslog.unwrap_or_default()
+    ));
     if let Some(statsd) = &plan.statsd {
         let inputs: Vec<String> = statsd.inputs.iter().map(ToString::to_string).collect();
         page.point(&format!(

@@ -72,6 +72,26 @@ pub(super) fn of(args: &BenchArgs) -> Result<Vec<Subject>> {
     Ok(subjects)
 }
 
+/// Returns what is recorded of a command: its line and those around it, without secrets.
+pub(super) fn recorded(subject: &Subject) -> String {
+    let shown = |program: &Program| {
+        audit::words_without_secrets(std::slice::from_ref(&program.line())).join(" ")
+    };
+    let around = [
+        ("setup", &subject.setup),
+        ("prepare", &subject.prepare),
+        ("conclude", &subject.conclude),
+        ("cleanup", &subject.cleanup),
+    ];
+    let around = around.into_iter().filter_map(|(name, program)| Some((name, program.as_ref()?)));
+    let around: Vec<String> =
+        around.map(|(name, program)| format!("{name}: {}", shown(program))).collect();
+    match around.is_empty() {
+        true => shown(&subject.program),
+        false => format!("{} ({})", shown(&subject.program), around.join("; ")),
+    }
+}
+
 fn lines(args: &BenchArgs) -> Result<Vec<String>> {
     let mut lines = args.command.clone();
     if !args.program.is_empty() {

@@ -54,6 +54,8 @@ fn a_configuration_is_told_section_by_section() {
     for sentence in [
         "Clients are answered at 127.0.0.1:8080.",
         "127.0.0.1:8081 shows status and metrics and takes actions, to this machine alone.",
+        "data/audit`, and at syslog (/dev/log). Where that fails, they are done all the same, with \
+         an alarm.",
         "GET /list of www.example.org: upstream `backend` answers. Answers for everybody are \
          stored for 1m, and used for 5m more while they are fetched again. The user's id is in the \
          cookie `id`: of those with a profile, 5% get an answer of their own, and all others that \
