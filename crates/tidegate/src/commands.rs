@@ -44,12 +44,12 @@ mod rollout;
 const USUAL_ADMIN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8081);
 /// What these commands read when no other is named.
 pub(crate) const USUAL_CONFIG: &str = "tidegate.toml";
-const NOT_THERE: Hint = Hint(
+pub(crate) const NOT_THERE: Hint = Hint(
     "`--admin` takes the address of a running server's admin listener (`listen.admin`), and \
      `-c FILE` finds it in the configuration",
 );
 const FORCE: Hint = Hint("`--force` replaces the file this once, whatever is lost");
-const NO_TOKEN: Hint = Hint(
+pub(crate) const NO_TOKEN: Hint = Hint(
     "set `TIDEGATE_ADMIN_TOKEN` to the server's token, or name its configuration (`-c FILE`), and \
      ask on the server's own machine",
 );
@@ -266,7 +266,7 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
 /// The address and the token of the admin listener that is meant. Without one, it is that of the
 /// configuration here, and where there is none, the usual one. One with an error is an error: the
 /// usual address may be that of another server.
-fn listener(admin: &AdminArgs) -> Result<(SocketAddr, Option<String>)> {
+pub(crate) fn listener(admin: &AdminArgs) -> Result<(SocketAddr, Option<String>)> {
     let of_plan = |plan: Plan| (plan.admin, plan.admin_token);
     match (&admin.config, admin.admin) {
         (Some(file), _) => load(file).map(of_plan).context(STILL_REACHED),

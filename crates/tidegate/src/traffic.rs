@@ -1,14 +1,15 @@
 //! Runs `tidegate traffic`: opens a log, hands it to the crate `traffic`, and says what was not
 //! shown.
 //!
-//! A source is a file, the directory of a journal, or standard input; `source` chooses. A running
-//! server's lines would be one more arm there.
+//! A source is a running server (`traffic/live.rs`), a file, the directory of a journal, or
+//! standard input; `source` chooses.
 //! Invariants: data goes to stdout, notes and the status line to stderr. A reader that leaves ends
 //! the watch without a word, and so does a signal, after the total. Nothing is written but by
 //! `--save`.
 //! Never here: reading and showing exchanges, and saved queries (`traffic/saved.rs`).
 
 mod input;
+mod live;
 mod saved;
 mod status;
 
@@ -17,7 +18,7 @@ use std::io::{self, BufReader, BufWriter, ErrorKind, IsTerminal, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use ::traffic::{
     FollowedFile, Grouping, JournalSource, Limits, OutputFormat, OutputOptions, Query,
@@ -28,16 +29,14 @@ use exchange::Filter;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::cli::TrafficArgs;
+use crate::commands;
 use crate::exit::Misuse;
 use crate::hint::Hint;
 use crate::output;
 use input::Interruptible;
+use live::{LiveSource, LiveView};
 use status::StatusLine;
 
-const NO_SOURCE: Hint = Hint(
-    "name a log (`tidegate traffic /var/log/nginx/access.log --follow`), or pipe one in \
-     (`varnishlog | tidegate traffic`)",
-);
 const NO_FORMAT: Hint = Hint(
     "`--input-format` says what it is; `tidegate events inspect --guess FILE` knows more formats \
      of access logs",
@@ -66,10 +65,11 @@ pub(crate) fn command(args: &TrafficArgs) -> Result<()> {
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
             .context("take signals over")?;
     }
-    let source = source(args, &stop)?;
+    let needs_headers = vlogdump.asks_for_headers() || args.format == "har";
+    let Source { lines, dropped } = source(args, needs_headers, &stop)?;
     let mut status = StatusLine::new();
     let out = BufWriter::with_capacity(64 << 10, io::stdout().lock());
-    let watched = ::traffic::watch(source, out, options, |counts| {
+    let watched = ::traffic::watch(lines, out, options, |counts| {
         status.show(counts);
         match stop.load(Ordering::Relaxed) {
             true => ControlFlow::Break(()),
@@ -79,7 +79,7 @@ pub(crate) fn command(args: &TrafficArgs) -> Result<()> {
     drop(status);
     match watched {
         Ok(watched) => {
-            note(&watched, &vlogdump);
+            note(&watched, &vlogdump, dropped.load(Ordering::Relaxed));
             Ok(())
         }
         // Whoever read has seen enough.
@@ -162,7 +162,28 @@ fn options(args: &TrafficArgs, vlogdump: &VlogdumpOptions) -> Result<WatchOption
 }
 
 /// What is read.
-fn source(args: &TrafficArgs, stop: &Arc<AtomicBool>) -> Result<Box<dyn Read>> {
+struct Source {
+    lines: Box<dyn Read>,
+    /// Exchanges that a server has dropped, because we did not keep up.
+    dropped: Arc<AtomicU64>,
+}
+
+fn source(args: &TrafficArgs, needs_headers: bool, stop: &Arc<AtomicBool>) -> Result<Source> {
+    let is_named = args.server.admin.is_some() || args.server.config.is_some();
+    if !is_named && (args.file.is_some() || !io::stdin().is_terminal()) {
+        return Ok(Source { lines: log(args, stop)?, dropped: Arc::default() });
+    }
+    let (address, token) = commands::listener(&args.server)?;
+    // Names that the server does not know are ours alone.
+    let filter = args.filter.clone().filter(|filter| !filter.contains("var."));
+    let with_headers =
+        needs_headers || args.filter.as_ref().is_some_and(|filter| filter.contains("header."));
+    let view = LiveView { address, token, filter, with_headers };
+    let live = LiveSource::open(view, Arc::clone(stop))?;
+    Ok(Source { dropped: live.dropped(), lines: Box::new(live) })
+}
+
+fn log(args: &TrafficArgs, stop: &Arc<AtomicBool>) -> Result<Box<dyn Read>> {
     let is_over = || {
         let stop = Arc::clone(stop);
         Box::new(move || stop.load(Ordering::Relaxed))
@@ -184,15 +205,15 @@ fn source(args: &TrafficArgs, stop: &Arc<AtomicBool>) -> Result<Box<dyn Read>> {
             input::unpacked(BufReader::with_capacity(64 << 10, opened))
                 .with_context(|| format!("read `{}`", file.display()))?
         }
-        None if io::stdin().is_terminal() => {
-            return Err(misused(anyhow!("there is nothing to watch")).context(NO_SOURCE));
-        }
         None => Box::new(Interruptible::stdin(Arc::clone(stop))),
     })
 }
 
 /// Says what was not shown, and why an option showed nothing.
-fn note(watched: &Watched, vlogdump: &VlogdumpOptions) {
+fn note(watched: &Watched, vlogdump: &VlogdumpOptions, dropped: u64) {
+    if dropped > 0 {
+        eprintln!("note: the server dropped {dropped} exchanges, for they were not read in time");
+    }
     let unused = watched.counts.to_string();
     if !unused.is_empty() {
         eprintln!("note: {} lines; {unused}", watched.counts.lines);

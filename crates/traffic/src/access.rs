@@ -2,8 +2,8 @@
 //!
 //! What a format does not say stays absent, so that no 0 and no `none` is shown for it. Combined
 //! has no times of its own and no cache; LTSV has times if it says so.
-//! The journal has three headers of a request: `Host`, `User-Agent` and `Referer`. Its status 0,
-//! of a client that left, is none.
+//! The journal has three headers of a request: `Host`, `User-Agent` and `Referer`. A line of `/tap`
+//! may have all. Their status 0, of a client that left, is none.
 //! From varnishlog-json only the client's side is an exchange, as from varnishlog.
 //! Never here: decoding, which `exchange` does, but for varnishlog-json.
 
@@ -16,8 +16,19 @@ use serde_json::Value;
 use crate::guess::InputFormat;
 use crate::view::{Header, Headers, View};
 
+/// The member of a line of `/tap` that has all headers of a request.
+const ALL_HEADERS: &[u8] = b"\"request_headers\":";
+
 /// The headers of a request that a line has.
-pub(crate) fn listed<'a>(exchange: &'a Exchange<'_>) -> Vec<Header<'a>> {
+pub(crate) fn listed<'a>(exchange: &'a Exchange<'_>, line: &[u8]) -> Vec<Header<'a>> {
+    if memchr::memmem::find(line, ALL_HEADERS).is_some()
+        && let Ok(line) = serde_json::from_slice::<Value>(line)
+        && let Some(pairs) = line["request_headers"].as_array()
+    {
+        let bytes =
+            |text: &Value| Cow::Owned(text.as_str().unwrap_or_default().as_bytes().to_vec());
+        return pairs.iter().map(|pair| (bytes(&pair[0]), bytes(&pair[1]))).collect();
+    }
     let header = |name: &'static str, value: &'a Option<Cow<'_, [u8]>>| {
         let value = value.as_deref()?;
         Some((Cow::Borrowed(name.as_bytes()), Cow::Borrowed(value)))

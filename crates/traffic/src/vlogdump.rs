@@ -90,6 +90,13 @@ impl VlogdumpOptions {
         parts.reduce(|all, part| Ok(all?.and(part?))).transpose()
     }
 
+    /// Whether an option shows or searches headers of requests.
+    pub fn asks_for_headers(&self) -> bool {
+        let of_headers = ["req_headers_match", "client_match"];
+        self.show_request_headers
+            || self.conditions.iter().any(|(name, _)| of_headers.contains(name))
+    }
+
     /// Returns an option that asks for what lines of a format do not say, with what that is.
     pub fn unanswered(&self, format: InputFormat) -> Option<(&'static str, &'static str)> {
         self.conditions.iter().find_map(|(name, _)| match *name {

@@ -252,7 +252,7 @@ impl<W: Write> Viewer<W> {
             self.counts.unread += 1;
             return Ok(());
         };
-        let headers = access::listed(&exchange);
+        let headers = access::listed(&exchange, line);
         self.view(&access::view(&exchange, &headers, format))
     }
 

@@ -7,8 +7,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::AdminArgs;
+
 pub(super) const EXAMPLE: &str = "\
-Examples: varnishlog | tidegate traffic -v only_misses=1
+Examples: tidegate traffic --where 'status >= 500'      a running server, as it happens
+          varnishlog | tidegate traffic -v only_misses=1
           varnishlog -g raw | tidegate traffic --only-slow 200 --show-req-headers
           tidegate traffic /var/log/nginx/access.log --follow --only-status '^5'
           tidegate traffic data/journal --where 'cache == \"miss\" and total > 50ms' --format ndjson
@@ -20,9 +23,13 @@ docs/operating/traffic.md has every option, and what differs from vlogdump.";
 /// What to watch, and what of it to show.
 #[derive(Debug, Args)]
 pub(crate) struct TrafficArgs {
-    /// A log, also a packed one, or the directory of a journal [default: standard input].
-    #[arg(value_name = "FILE")]
+    /// A log, also a packed one, the directory of a journal, or `-` for standard input [default:
+    /// what is piped in, else a running server].
+    #[arg(value_name = "FILE", conflicts_with_all = ["admin", "config"])]
     pub file: Option<PathBuf>,
+    /// Which running server.
+    #[command(flatten)]
+    pub server: AdminArgs,
     /// Show what comes from now on, also behind a rotation, until interrupted.
     #[arg(short, long, requires = "file")]
     pub follow: bool,

@@ -2,11 +2,13 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
-use testkit::{Client, FIXTURE_TIMEOUT, Origin, OriginReply};
+use testkit::{Client, FIXTURE_TIMEOUT, Origin, OriginReply, Server};
 
-use crate::running::{Running, until};
+use crate::running::{BINARY, Running, run, until};
 
 /// A viewer, with the lines of JSON that it gets.
 struct View(BufReader<TcpStream>);
@@ -147,4 +149,70 @@ fn wrong_views_are_refused_and_a_view_ends_with_the_server_or_its_client() {
     std::io::Read::read_to_end(&mut last.0, &mut rest).unwrap();
     assert!(rest.ends_with(b"0\r\n\r\n"), "it ends as a whole body");
     running.server.wait().unwrap();
+}
+
+#[test]
+fn traffic_watches_a_running_server_and_finds_it_again_after_a_crash() {
+    let origin = Origin::start(|_| OriginReply::ok("x"));
+    let mut running = Running::start(&config(&origin), |_| ());
+    let mut command = Command::new(BINARY);
+    command.args(["traffic", "--admin", &running.admin.to_string(), "--show-req-headers"]);
+    command.args(["--where", "path ~ '^/seen'", "-v", "req_headers_match=X-App = one"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut notes = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let public = running.public;
+    let ask = |path: &str| Client::get(public, path).header("X-App", "one").send().status;
+    // Until the view is open, nothing is shown.
+    let is_open = AtomicBool::new(false);
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            while !is_open.load(Ordering::Relaxed) {
+                assert_eq!(ask("/seen/first"), 200);
+            }
+        });
+        assert!(lines.next().unwrap().contains("=> GET /seen/first"));
+        is_open.store(true, Ordering::Relaxed);
+    });
+    ask("/unseen");
+    Client::get(public, "/seen/other").header("X-App", "two").send();
+    ask("/seen/last");
+    let shown: Vec<String> =
+        lines.by_ref().take_while(|line| !line.contains("/seen/last")).collect();
+    assert!(shown.iter().any(|line| line.ends_with("req.http.X-App = one")), "{shown:?}");
+    assert!(!shown.iter().any(|line| line.contains("/unseen") || line.contains("/seen/other")));
+    running.server.signal("KILL").unwrap();
+    running.server.wait().unwrap();
+    assert!(notes.next().unwrap().ends_with("has gone; it is asked again until it is back"));
+    let mut again = Command::new(BINARY);
+    again.arg("serve").arg("--config").arg(running.folder.path().join("tidegate.toml"));
+    let _again = Server::spawn(again, running.admin).unwrap();
+    assert!(notes.next().unwrap().ends_with("is back"));
+    assert_eq!(ask("/seen/after"), 200);
+    assert!(lines.any(|line| line.contains("/seen/after")));
+    let process = child.id().to_string();
+    assert!(Command::new("kill").args(["-s", "TERM", &process]).status().unwrap().success());
+    assert!(lines.any(|line| line.starts_with("Total number of requests:")));
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn traffic_says_why_no_server_is_watched() {
+    let folder = testkit::TempDir::new().unwrap();
+    let nobody = format!("127.0.0.1:{}", testkit::free_port());
+    let (code, _, error) = run(&["traffic", "--admin", &nobody], folder.path());
+    assert_eq!(code, 1);
+    assert!(error.contains(&format!("connect to `{nobody}`")), "{error}");
+    assert!(error.contains("\nhint: `--admin` takes the address"), "{error}");
+    let origin = Origin::start(|_| OriginReply::ok("x"));
+    let (code, _, error) =
+        run(&["traffic", "--admin", &origin.address().to_string()], folder.path());
+    assert_eq!(code, 1);
+    assert!(error.contains("the answer is no stream"), "{error}");
+    let running = Running::start(&config(&origin), |_| ());
+    let admin = running.admin.to_string();
+    let (code, _, error) =
+        run(&["traffic", "--admin", &admin, "--where", "stat == 1"], folder.path());
+    assert_eq!(code, 2);
+    assert!(error.contains("stat"), "{error}");
 }
