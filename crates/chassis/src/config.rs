@@ -79,9 +79,12 @@ impl<'t> Document<'t> {
             syntax_lines: Vec::new(),
             broken_heading: None,
         };
-        let unended = errors.iter().filter(|error| wording::is_unended_text(error.message()));
-        let unended = unended.filter_map(toml::de::Error::span).map(|span| span.start).min();
-        let unended = unended.map(|at| document.line_at(at));
+        let line_of = |error: &toml::de::Error| {
+            let line = document.line_at(error.span().unwrap_or_default().start);
+            let text = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
+            wording::is_of_unended_text(error.message(), text).then_some(line)
+        };
+        let unended = errors.iter().filter_map(line_of).min();
         for error in errors {
             let span = error.span().unwrap_or_default();
             let line = document.line_at(span.start);
@@ -100,6 +103,7 @@ impl<'t> Document<'t> {
                 document.broken_heading.get_or_insert(line);
             }
             let message = match (heading, unquoted(text, span.start)) {
+                _ if unended == Some(line) => wording::UNENDED.to_owned(),
                 (None, Some(value)) => wording::without_quotes(value),
                 _ => {
                     let name = heading.unwrap_or_else(|| text.get(span).unwrap_or_default().trim());

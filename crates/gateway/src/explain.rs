@@ -136,7 +136,8 @@ impl Gateway {
             let is_present = user.profile.as_deref() == Some(PRESENT);
             Some(self.rollout(index)?.draw(trace.user()?)).filter(|_| is_present)
         });
-        let is_private = trace.decision == Decision::Personalised;
+        // A change is the user's own, and does not fall back.
+        let is_private = trace.decision == Decision::Personalised && request::only_reads(head);
         if is_private && (falls_back || self.is_down(route.target(trace.arm))) {
             (trace.decision, trace.detail) = (Decision::Fallback, Some(FAILS));
             trace.arm = request::arm(route, head, &trace);
@@ -147,6 +148,10 @@ impl Gateway {
         explanation.target_name = self.target_name(route.target(trace.arm));
         let is_apart = route.private_arm() == Some(trace.arm);
         explanation.fallback_from = if is_apart { 400 } else { 500 };
+        if route.cors.is_some() && route::is_preflight(head) {
+            explanation.now = "Tidegate answers the preflight itself, with 204.".to_owned();
+            return explanation;
+        }
         let (cache, now) = cached::explain(self, route, head, &trace);
         explanation.cache = cache;
         explanation.now = now;
@@ -242,8 +247,8 @@ fn because(trace: &Trace, user: Option<&UserFacts>, draw: Option<&Draw>) -> &'st
             Some("long-id") => "the user id is longer than `limits.user_bytes_max`",
             Some(_) => "the path may name two different users",
             None => {
-                "the profile file does not name the user; a build leaves out who has read fewer \
-                 items than `profiles.items_min` (by default 5)"
+                "the profile file does not name the user; where Tidegate builds it, it leaves out \
+                 who has read fewer items than `profiles.items_min` (by default 5)"
             }
         },
         Decision::OutsideRollout => "the user's draw is not below the share of the rollout",

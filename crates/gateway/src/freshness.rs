@@ -129,12 +129,11 @@ pub fn lifetime(
         }
         None => return Err(Unstored::NoLifetime),
     };
-    let strict =
-        (directives.must_revalidate || directives.s_maxage.is_some() || directives.no_cache)
-            && by_route.is_none();
+    let strict = directives.demands_revalidation() && by_route.is_none();
+    // A route cannot vouch for what may be one user's own.
     let allowed = |route: Option<Duration>, origin: Option<u64>| {
         let origin = origin.map(Duration::from_secs);
-        route.or(origin).filter(|_| !strict)
+        route.filter(|_| is_vouched).or(origin).filter(|_| !strict)
     };
     let while_revalidate =
         allowed(policy.stale, directives.stale_while_revalidate).unwrap_or_default();
@@ -143,7 +142,7 @@ pub fn lifetime(
         || if_error.is_some_and(|span| !span.is_zero())
         || headers.has("etag")
         || headers.has("last-modified");
-    let otherwise = if strict { Duration::ZERO } else { IF_ERROR_DEFAULT };
+    let otherwise = if strict || !is_vouched { Duration::ZERO } else { IF_ERROR_DEFAULT };
     let if_error = if_error.unwrap_or(otherwise).max(while_revalidate);
     let lifetime = Lifetime { age, fresh, while_revalidate, if_error, strict, open };
     has_use.then_some(lifetime).ok_or(Unstored::NoUse)

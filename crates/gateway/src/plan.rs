@@ -216,9 +216,18 @@ impl Route {
     ///
     /// This is so if the upstream sees cookies that the key does not cover.
     pub fn keeps_nothing_for_cookies(&self) -> bool {
+        self.has_ttl() && self.shows_unkeyed_cookies()
+    }
+
+    /// Whether the origin alone says what is stored, though it sees cookies that the key does not
+    /// cover.
+    pub fn stores_what_cookies_may_change(&self) -> bool {
+        self.cache.is_some() && !self.has_ttl() && self.shows_unkeyed_cookies()
+    }
+
+    fn shows_unkeyed_cookies(&self) -> bool {
         let names_cookies = self.key.rules.as_ref().is_some_and(|rules| rules.names_cookies());
-        self.has_ttl()
-            && !names_cookies
+        !names_cookies
             && self.personalise.is_none()
             && self.arms.iter().any(|arm| arm.upstream().is_some())
     }

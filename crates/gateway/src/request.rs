@@ -251,7 +251,7 @@ pub(crate) fn is_plain_read(head: &Head<'_>) -> bool {
 }
 
 /// Whether the request only reads, so that it may be made again, elsewhere, too.
-fn only_reads(head: &Head<'_>) -> bool {
+pub(crate) fn only_reads(head: &Head<'_>) -> bool {
     matches!(head.method(), "GET" | "HEAD") && head.body_length() == BodyLength::None
 }
 

@@ -23,6 +23,8 @@ const AFFINITY: &str = "affinity.";
 pub struct Inputs {
     user: HashMap<Box<str>, InputField, foldhash::fast::RandomState>,
     context: HashMap<Box<str>, InputField, foldhash::fast::RandomState>,
+    /// Bytes of the longest name of a field.
+    name_bytes_max: usize,
     names: Vec<FeatureName>,
     missing: Vec<f64>,
     /// What whole numbers a slot takes, where it takes no others.
@@ -117,6 +119,7 @@ impl Inputs {
         let mut inputs = Self {
             user: HashMap::default(),
             context: HashMap::default(),
+            name_bytes_max: 0,
             names: Vec::new(),
             missing: Vec::new(),
             bounds: Vec::new(),
@@ -223,6 +226,7 @@ impl Inputs {
         self.bounds.push(bounds);
         let fields =
             if name.source == FeatureSource::User { &mut self.user } else { &mut self.context };
+        self.name_bytes_max = self.name_bytes_max.max(name.field.len());
         let key = name.field.as_str().into();
         match (&name.equals, fields.get_mut(name.field.as_str())) {
             (Some(value), Some(InputField::Text(values))) => {
@@ -241,6 +245,10 @@ impl Inputs {
 
     #[inline]
     fn field(&self, source: FeatureSource, field: &str) -> Option<&InputField> {
+        // A longer one is no name, and to hash it for each leaf of a body would take for ever.
+        if field.len() > self.name_bytes_max {
+            return None;
+        }
         match source {
             FeatureSource::User => self.user.get(field),
             FeatureSource::Context => self.context.get(field),

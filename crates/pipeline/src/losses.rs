@@ -296,10 +296,11 @@ pub(crate) fn displacement(file: &str, displaced: Displaced) -> (String, Option<
              reading goes on; what was read stays counted"
         ),
         Change::Replaced => format!(
-            "`{file}` is not the log that was read to {read_to}: it was removed, or replaced by an \
-             older copy, or another server with the same `node` delivers another log (give each \
-             its own `node`). What stood there from {read_to} on is lost; reading goes on at \
-             {goes_on}, with what was written since"
+            "`{file}` is not the log that was read to {read_to}: another server with the same \
+             `node` delivers another log (give each its own `node`), or this one was removed, or \
+             replaced by an older copy. What a log that is gone had from {read_to} on is lost; \
+             what stands in another server's is not (`tidegate events verify` compares). Reading \
+             goes on at {goes_on}, with what was written since"
         ),
         Change::Unwitnessed => format!(
             "lines of `{file}` behind {read_to} may be lost: what says how far it was written is \

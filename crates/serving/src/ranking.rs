@@ -325,9 +325,10 @@ impl<'a> Recommendation<'a> {
     }
 }
 
-/// Whether a body that was not read yet may ask for explanations.
+/// Whether a body that was not read yet may ask for explanations. A key may be written by escapes.
 fn asks_for_explanations(body: &[u8]) -> bool {
-    body.windows(EXPLAIN.len()).any(|window| window == EXPLAIN)
+    let holds = |wanted: &[u8]| memchr::memmem::find(body, wanted).is_some();
+    holds(EXPLAIN) || holds(b"\\u006") || holds(b"\\u007")
 }
 
 fn default_candidates<'l>(plan: &ModelPlan, loaded: &'l LoadedRanker) -> Candidates<'l> {

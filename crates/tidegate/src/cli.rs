@@ -324,7 +324,8 @@ pub(crate) struct InitArgs {
     #[arg(long, value_name = "SERVERS|APP|none")]
     pub upstream: Option<String>,
     /// Log files of another web server, which are counted; then nothing is served.
-    #[arg(long, value_name = "FILES", conflicts_with_all = ["upstream", "cache", "user", "public"])]
+    #[arg(long, value_name = "FILES", conflicts_with_all = ["upstream", "cache", "user", "public",
+          "admin"])]
     pub log: Option<String>,
     /// How long answers are stored for everybody: a time such as 60s, `origin` or `none`.
     #[arg(long, value_name = "TIME|origin|none")]

@@ -91,6 +91,16 @@ impl JobPool for WorkThreads {
     }
 }
 
+/// Headers in which proxies name the client.
+const ADDRESSES: [&str; 6] = [
+    "forwarded",
+    "x-forwarded-for",
+    "x-real-ip",
+    "x-client-ip",
+    "cf-connecting-ip",
+    "true-client-ip",
+];
+
 /// What is taken out of an exchange before anybody keeps it or sees it.
 pub(crate) struct Masking {
     truncate_ip: bool,
@@ -107,6 +117,16 @@ impl Masking {
             user_key: user_key(plan.and_then(|plan| plan.user_key.as_deref())),
             redaction: plan.map_or_else(usual, |plan| plan.redaction.clone()),
         }
+    }
+
+    /// Whether the value of a request's header tells what the line of its exchange masks: the
+    /// client's address, the user's id, or a URL that is not as recorded.
+    pub(crate) fn hides(&self, name: &str, value: &[u8], exchange: &ExchangeRef<'_>) -> bool {
+        let is = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
+        let tells_client = self.truncate_ip && is(&ADDRESSES);
+        let is_plain = matches!(self.user_key, UserKey::Plain);
+        let tells_user = !is_plain && exchange.user.is_some_and(|user| value.trim_ascii() == user);
+        tells_client || tells_user || is(&["referer"])
     }
 
     /// Appends the line of an exchange.

@@ -125,7 +125,7 @@ impl Taps {
         if with_headers {
             line.truncate(line.trim_ascii_end().len() - 1);
             line.extend_from_slice(b",\"request_headers\":");
-            line.extend_from_slice(watched.headers().to_string().as_bytes());
+            line.extend_from_slice(watched.headers(&self.masking).to_string().as_bytes());
             line.extend_from_slice(b"}\n");
         }
         line.into()
@@ -214,9 +214,10 @@ impl Fields for Watched<'_, '_> {
 
 impl Watched<'_, '_> {
     /// Its headers in order, as pairs of name and value.
-    fn headers(&self) -> serde_json::Value {
+    fn headers(&self, masking: &Masking) -> serde_json::Value {
         let pairs = self.head.fields().map(|(name, value)| {
-            let is_secret = SECRETS.iter().any(|secret| name.eq_ignore_ascii_case(secret));
+            let is_secret = SECRETS.iter().any(|secret| name.eq_ignore_ascii_case(secret))
+                || masking.hides(name, value, self.exchange);
             let value = if is_secret { REDACTED } else { value };
             json!([name, String::from_utf8_lossy(&value[..value.len().min(VALUE_BYTES_MAX)])])
         });

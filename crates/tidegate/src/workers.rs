@@ -196,7 +196,9 @@ fn table(pool: &Value) -> String {
         );
         out += &trouble("    ", &worker["last_error"]);
     }
-    out + &trouble("  ", &pool["last_error"])
+    let last = trouble("  ", &pool["last_error"]);
+    let is_over = pool["state"] == "serving" && !last.is_empty();
+    out + if is_over { "  the last trouble, which is over:\n" } else { "" } + &last
 }
 
 /// What went wrong and when, with what Python said and what the process printed.

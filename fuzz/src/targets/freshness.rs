@@ -80,8 +80,7 @@ fn check_bounds(headers: &FieldLines, directives: &Directives, found: &Lifetime)
         assert!(fresh == 0 || headers.has("last-modified"), "a guess needs a reason");
     }
     assert!(!directives.no_cache || fresh == 0, "`no-cache` is never fresh");
-    let is_strict =
-        directives.no_cache || directives.must_revalidate || directives.s_maxage.is_some();
+    let is_strict = directives.demands_revalidation();
     if is_strict {
         assert!(found.while_revalidate.is_zero() && found.if_error.is_zero(), "strict is strict");
     }

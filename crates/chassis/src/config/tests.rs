@@ -266,7 +266,13 @@ fn an_error_below_a_heading_of_its_own_hides_no_other() {
 
 #[test]
 fn a_text_without_its_end_is_told_once_and_what_follows_from_it_is_not() {
-    for line in ["cache = { ttl = \"10s }", "path = \"/x", "list = [1, \"b]", "path = '/x"] {
+    for line in [
+        "cache = { ttl = \"10s }",
+        "path = \"/x",
+        "list = [1, \"b]",
+        "path = '/x",
+        "cache = { ttl = \"10s, stale = \"5m\" }",
+    ] {
         let text = format!("[[route]]\n{line}\n\n[[route]]\npath = \"/y\"\nlist = [7]\n");
         let mut document = Document::parse(&text);
         document.known(&[], &["route"]);

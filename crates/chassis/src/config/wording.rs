@@ -25,17 +25,22 @@ pub(super) fn syntax(message: &str, name: &str, is_heading: bool) -> String {
         "duplicate key" => format!("the key `{name}` is there twice"),
         "string values must be quoted" if name.is_empty() => "the value is missing".to_owned(),
         "string values must be quoted" => without_quotes(name),
-        _ if is_unended_text(reason) => {
-            format!("a text does not end on its line; write the missing {wanted}, then check again")
-        }
         _ if wanted == "nothing" => reason.to_owned(),
         _ => message.to_owned(),
     }
 }
 
-/// Whether an error of syntax is about text whose quotes do not end.
-pub(super) fn is_unended_text(message: &str) -> bool {
-    message.starts_with("invalid basic string") || message.starts_with("invalid literal string")
+/// What is said of text whose quotes do not end.
+pub(super) const UNENDED: &str =
+    "a text does not end on its line; write the missing quote, then check again";
+
+/// Whether an error of syntax in this line is about text whose quotes do not end. In a table or a
+/// list, the parser may miss the end of that instead.
+pub(super) fn is_of_unended_text(message: &str, line: &str) -> bool {
+    let is_odd = |quote: &str| line.matches(quote).count() % 2 == 1;
+    let is_text = ["invalid basic string", "invalid literal string"];
+    let misses = message.starts_with("unclosed") && (is_odd("\"") || is_odd("'"));
+    misses || is_text.iter().any(|text| message.starts_with(text))
 }
 
 /// Returns the message about text without quotes.

@@ -110,8 +110,15 @@ pub(super) fn explain(
     } else {
         "; equal requests wait for that answer"
     };
+    let answers_at_once = |entry: &Entry| {
+        may_answer_at_once(entry, now) && directives.accepts_unconfirmed(entry, now)
+    };
+    if directives.only_if_cached && !found.entry.as_ref().is_some_and(|it| answers_at_once(it)) {
+        let or_disk = if facts.has_disk { " unless the disk has it" } else { "" };
+        return (facts, format!("The request wants what is stored: it gets 504{or_disk}."));
+    }
     let now = match &found.entry {
-        Some(entry) if may_answer_at_once(entry, now) => match entry.holds_off(now) {
+        Some(entry) if answers_at_once(entry) => match entry.holds_off(now) {
             true => "Memory answers with the stale entry: the last fetch has just failed.".into(),
             false => format!("Memory answers with the stale entry, and {target} is asked again."),
         },
@@ -123,14 +130,19 @@ pub(super) fn explain(
         }
         None => format!("{} is asked{alone}.", upper(&target)),
     };
-    (facts, now + lost_credentials(route, trace))
+    (facts, now + lost_credentials(route, head, trace))
 }
 
 /// What a fetch for everybody leaves out, on a route that personalises.
-fn lost_credentials(route: &Route, trace: &Trace) -> &'static str {
+fn lost_credentials(route: &Route, head: &Head<'_>, trace: &Trace) -> &'static str {
     let is_upstream = matches!(route.target(trace.arm), Target::Upstream(_));
     let is_shared = trace.decision != Decision::Personalised;
+    let is_named_in_path = route.key.identifiers.are_in_path(head.path_and_query());
     match is_upstream && is_shared && route.personalise.is_some() {
+        true if is_named_in_path => {
+            " It gets the path, which names the user, so its answer is not stored; but no other \
+             user id, no `Authorization`, and no cookie that `key` does not name."
+        }
         true => " It gets no user id, no `Authorization`, and no cookie that `key` does not name.",
         false => "",
     }

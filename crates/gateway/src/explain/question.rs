@@ -6,7 +6,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use http1::Head;
-use http1::request::{Underscores, parse};
+use http1::request::parse;
 
 use crate::gateway::Gateway;
 use crate::user::{PathPlace, User, UserPlaces, UserSource};
@@ -95,7 +95,8 @@ pub(super) fn with_head<R>(
     ask: impl FnOnce(&Head<'_>) -> R,
 ) -> Result<R, String> {
     let mut fields = Vec::new();
-    let line = parse(bytes, Underscores::Drop, &mut fields).map_err(|error| error.to_string())?;
+    let underscores = gateway.plan.limits.connections.underscores;
+    let line = parse(bytes, underscores, &mut fields).map_err(|error| error.to_string())?;
     let line = line.ok_or("the question is no whole request")?;
     let peer = SocketAddr::new(question.client.unwrap_or(HERE), 0);
     let mut head = Head::new(bytes, &line, &fields, peer);

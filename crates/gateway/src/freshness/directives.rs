@@ -38,8 +38,10 @@ pub struct Directives {
     pub private: bool,
     /// `public`
     pub public: bool,
-    /// `must-revalidate` or `proxy-revalidate`
+    /// `must-revalidate`
     pub must_revalidate: bool,
+    /// `proxy-revalidate`: the same to a shared cache, but for opening a response to others.
+    pub proxy_revalidate: bool,
     /// `must-understand`
     pub must_understand: bool,
     /// `max-age`, seconds
@@ -92,6 +94,11 @@ impl Directives {
         Some(found)
     }
 
+    /// Whether a stale response must not be used, whatever a route says.
+    pub fn demands_revalidation(&self) -> bool {
+        self.must_revalidate || self.proxy_revalidate || self.s_maxage.is_some() || self.no_cache
+    }
+
     /// Reads `Surrogate-Control`; `None` if no directive in it is for this cache.
     fn surrogate(headers: &FieldLines) -> Option<Self> {
         let mut found = Self { targeted: true, ..Self::default() };
@@ -121,7 +128,8 @@ impl Directives {
             b"no-cache" => self.no_cache = true,
             b"private" => self.private = true,
             b"public" => self.public = true,
-            b"must-revalidate" | b"proxy-revalidate" => self.must_revalidate = true,
+            b"must-revalidate" => self.must_revalidate = true,
+            b"proxy-revalidate" => self.proxy_revalidate = true,
             b"must-understand" => self.must_understand = true,
             b"max-age" => keep_least(&mut self.max_age, seconds),
             b"s-maxage" => keep_least(&mut self.s_maxage, seconds),

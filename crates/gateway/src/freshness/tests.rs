@@ -108,3 +108,32 @@ fn age_is_read_from_the_first_value() {
     assert_eq!(age("7, 9"), 7);
     assert_eq!(age("x"), 0);
 }
+
+#[test]
+fn proxy_revalidate_opens_no_answer_to_authorization_and_must_revalidate_does() {
+    let asked = RequestFacts { authorised: true, ..RequestFacts::default() };
+    let stored = |cc| {
+        let fields = headers(&[("cache-control", cc), ("etag", "\"x\"")]);
+        lifetime(200, &fields, &Policy::default(), asked).is_ok()
+    };
+    assert!(stored("max-age=9, must-revalidate"), "RFC 9111 §3.5");
+    assert!(!stored("max-age=9, proxy-revalidate"), "it is not among the three of §3.5");
+}
+
+#[test]
+fn a_route_vouches_for_no_stale_answer_to_a_request_with_cookies() {
+    let policy = Policy { stale: Some(Duration::from_secs(300)), ..Policy::default() };
+    let asked = RequestFacts { cookies: true, ..RequestFacts::default() };
+    let stale = |cc| {
+        let fields = headers(&[("cache-control", cc), ("etag", "\"x\"")]);
+        let Lifetime { while_revalidate, if_error, .. } =
+            lifetime(200, &fields, &policy, asked).unwrap();
+        (while_revalidate.as_secs(), if_error.as_secs())
+    };
+    assert_eq!(stale("max-age=0"), (0, 0));
+    assert_eq!(stale("max-age=0, stale-while-revalidate=7"), (7, 7), "the origin says so");
+    assert_eq!(stale("max-age=0, public"), (300, 300));
+    assert_eq!(stale("max-age=5"), (300, 300), "a lifetime for all is stated");
+    let without = headers(&[("cache-control", "max-age=0")]);
+    assert_eq!(lifetime(200, &without, &policy, asked), Err(super::Unstored::NoUse));
+}

@@ -2,8 +2,9 @@
 //!
 //! An app that answers 500 to everybody takes connections and answers requests, so nothing else
 //! notices it. Invariants: an answer that is no error costs one atomic addition. Marks are made by
-//! errors, one a second at most, and one is kept for the begin of the span. The share is trouble
-//! from half of at least ten answers on. The log tells of its begin, once in ten seconds at most.
+//! errors, one a second at most, and the span begins with the oldest. So it begins with an error,
+//! and answers before that do not count. The share is trouble from ten errors on, if they are half
+//! of the answers. The log tells of its begin, once in ten seconds at most.
 //! Refuses: to take anything out of rotation, for an app may be right to say 503 (`trouble`).
 
 use std::collections::VecDeque;
@@ -42,7 +43,7 @@ struct Mark {
     errors: u64,
 }
 
-/// Errors among the answers of the last ten seconds.
+/// Errors among the answers since the first error of the last ten seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Errors {
     pub errors: u64,
@@ -88,7 +89,9 @@ impl Marks {
 
     fn trouble(&self, answers: u64) -> Option<Errors> {
         let first = self.all.front()?;
-        let (errors, answers) = (self.errors - first.errors, answers - first.answers);
+        // Another core may have counted more before it made the first mark.
+        let answers = answers.saturating_sub(first.answers);
+        let errors = self.errors - first.errors;
         (errors >= ERRORS_MIN && errors * 2 >= answers).then_some(Errors { errors, answers })
     }
 }

@@ -238,10 +238,7 @@ fn excess(found: &ExcessVerdict) -> Words {
     let [low, high] = found.ci;
     let mut figures = vec![format!("{} to {} of it (95 %)", percent(low), percent(high))];
     figures.extend(parts(&found.shares));
-    figures.push(format!(
-        "that is no proof against it, nor against what is outside: {}",
-        found.reason
-    ));
+    figures.push(format!("whose fault that is, is not proven: {}", found.reason));
     words("excess", sentence, figures, Ink::Plain)
 }
 

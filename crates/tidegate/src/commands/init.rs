@@ -9,6 +9,7 @@
 //! The file begins small: what it leaves out is at its default. Never here: what keys mean.
 
 use std::io::{self, BufRead, IsTerminal};
+use std::net::SocketAddr;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
@@ -120,6 +121,9 @@ fn dir_of(file: &Path) -> &Path {
 
 impl<R: BufRead> Asker<R> {
     fn answers(&mut self, args: &InitArgs) -> Result<Answers> {
+        if let Some(admin) = args.admin.as_ref().filter(|it| it.parse::<SocketAddr>().is_err()) {
+            return Err(Misuse(anyhow!("`--admin {admin}`: write IP:PORT, such as {ADMIN}")).into());
+        }
         let usual = |question: &Question| question.usual.to_owned();
         let mut all = Answers {
             upstream: usual(&UPSTREAM),
@@ -165,7 +169,7 @@ impl<R: BufRead> Asker<R> {
                 *place(all) = answer.trim().to_owned();
             }
             let Some(problem) = problem(all) else { return Ok(()) };
-            if option.is_some() || !self.is_terminal {
+            if option.is_some() || self.takes_defaults || !self.is_terminal {
                 let text = place(all);
                 return Err(Misuse(anyhow!(
                     "`{text}` is no answer to \"{}\" {problem}",

@@ -143,8 +143,16 @@ fn routes(plan: &Plan, notes: &mut Vec<String>) {
         if route.keeps_nothing_for_cookies() {
             notes.push(format!(
                 "route `{name}` has a ttl and sends cookies on: it keeps no answer to a request \
-                 with cookies unless the origin allows it, and such a request also gets what is \
-                 stored for everybody; `key = {{ cookies = [] }}` sends none"
+                 with cookies unless the origin allows it, by `public` or by `max-age` alone; such \
+                 a request also gets what is stored for everybody; `key = {{ cookies = [] }}` sends \
+                 none"
+            ));
+        }
+        if route.stores_what_cookies_may_change() {
+            notes.push(format!(
+                "route `{name}` sends cookies on, and stores what the origin allows: `max-age` \
+                 without `private` allows it, and one user's page then goes to all others; \
+                 `key = {{ cookies = [] }}` sends none, and `personalise` gives users their own"
             ));
         }
         if route.has_ttl() && route.key.forward.is_none() {
@@ -164,7 +172,8 @@ fn routes(plan: &Plan, notes: &mut Vec<String>) {
         if route.is_ranked_in_other_formats() {
             notes.push(format!(
                 "route `{name}` allows other formats than json, but a model answers in JSON: its \
-                 users get JSON there; write `{{format:json}}`, or a route for the others before it"
+                 users get JSON there; write before it a route with the path of the other format, \
+                 such as `/list.xml`, or allow `{{format:json}}` alone, which answers others with 404"
             ));
         }
         if plan.gateway.limits.connections.underscores == Underscores::Drop {
