@@ -46,7 +46,9 @@ mod via;
 pub use explain::{CacheFacts, EntryFacts, ExplainRequest, Explanation, RouteFacts, UserFacts};
 pub use gateway::{Edge, Gateway, Parts, Purged};
 pub use metrics::{EXCHANGES, SECONDS};
-pub use plan::{LimitsPlan, ModelNames, Plan, PoolUpstream, Sections, ServerPlan, UpstreamPlan};
+pub use plan::{
+    LimitsPlan, ModelNames, Plan, PoolUpstream, Route, Sections, ServerPlan, UpstreamPlan,
+};
 pub use ports::{
     Acquire, AnswerSender, Compute, Durable, Loan, NoWorker, Profile, Profiles, QueuedAnswer,
     Recorder, Tap, Workers,

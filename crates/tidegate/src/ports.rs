@@ -119,7 +119,7 @@ impl Masking {
         }
     }
 
-    /// Whether the value of a request's header tells what the line of its exchange masks: the
+    /// Whether a header of a request tells what the line of its exchange masks. That is the
     /// client's address, the user's id, or a URL that is not as recorded.
     pub(crate) fn hides(&self, name: &str, value: &[u8], exchange: &ExchangeRef<'_>) -> bool {
         let is = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));

@@ -11,6 +11,7 @@ use std::path::Path;
 
 use chassis::ClientHeaders;
 use exchange::FieldName;
+use gateway::Route;
 use http1::request::Underscores;
 use pipeline::{JOURNAL, SketchOf};
 
@@ -144,8 +145,8 @@ fn routes(plan: &Plan, notes: &mut Vec<String>) {
             notes.push(format!(
                 "route `{name}` has a ttl and sends cookies on: it keeps no answer to a request \
                  with cookies unless the origin allows it, by `public` or by `max-age` alone; such \
-                 a request also gets what is stored for everybody; `key = {{ cookies = [] }}` sends \
-                 none"
+                 a request also gets what is stored for everybody; `key = {{ cookies = [] }}` \
+                 sends none"
             ));
         }
         if route.stores_what_cookies_may_change() {
@@ -161,35 +162,7 @@ fn routes(plan: &Plan, notes: &mut Vec<String>) {
                  `forward = [\"accept\", \"accept-language\"]` names the only ones to send"
             ));
         }
-        if route.may_store_what_a_query_names() {
-            notes.push(format!(
-                "route `{name}` personalises, and sends and stores by the whole query: a field \
-                 such as `user=` makes one user's answer everybody's; name what tells your app \
-                 who asks in `personalise.identifies`, `[]` if nothing does, or write \
-                 `key = {{ keep = […] }}`"
-            ));
-        }
-        if route.is_ranked_in_other_formats() {
-            notes.push(format!(
-                "route `{name}` allows other formats than json, but a model answers in JSON: its \
-                 users get JSON there; write before it a route with the path of the other format, \
-                 such as `/list.xml`, or allow `{{format:json}}` alone, which answers others with 404"
-            ));
-        }
-        if plan.gateway.limits.connections.underscores == Underscores::Drop {
-            for header in route.user_headers().filter(|name| name.contains('_')) {
-                notes.push(format!(
-                    "route `{name}`: no request has `header:{header}`, for headers with `_` are \
-                     dropped; write `listen.underscores = \"keep\"`, or `-` in its place"
-                ));
-            }
-        }
-        if let Some(header) = route.guessable_user().filter(|_| route.is_ranked_apart()) {
-            notes.push(format!(
-                "route `{name}`: a model answers whoever sends `header:{header}`; let only what \
-                 checks it set that header, or name a cookie that nobody can guess"
-            ));
-        }
+        users_of(route, plan, notes);
         if route.pattern.has_empty_segment() {
             notes.push(format!("route `{name}` matches only paths with two slashes in a row"));
         }
@@ -214,6 +187,40 @@ fn routes(plan: &Plan, notes: &mut Vec<String>) {
                  answer"
             ));
         }
+    }
+}
+
+/// How a route knows its users, and what it tells of them.
+fn users_of(route: &Route, plan: &Plan, notes: &mut Vec<String>) {
+    let name = &route.name;
+    if route.may_store_what_a_query_names() {
+        notes.push(format!(
+            "route `{name}` personalises, and sends and stores by the whole query: a field \
+             such as `user=` makes one user's answer everybody's; name what tells your app \
+             who asks in `personalise.identifies`, `[]` if nothing does, or write \
+             `key = {{ keep = […] }}`"
+        ));
+    }
+    if route.is_ranked_in_other_formats() {
+        notes.push(format!(
+            "route `{name}` allows other formats than json, but a model answers in JSON: its \
+             users get JSON there; write before it a route with the path of the other format, \
+             such as `/list.xml`; `{{format:json}}` alone answers others with 404"
+        ));
+    }
+    if plan.gateway.limits.connections.underscores == Underscores::Drop {
+        for header in route.user_headers().filter(|name| name.contains('_')) {
+            notes.push(format!(
+                "route `{name}`: no request has `header:{header}`, for headers with `_` are \
+                 dropped; write `listen.underscores = \"keep\"`, or `-` in its place"
+            ));
+        }
+    }
+    if let Some(header) = route.guessable_user().filter(|_| route.is_ranked_apart()) {
+        notes.push(format!(
+            "route `{name}`: a model answers whoever sends `header:{header}`; let only what \
+             checks it set that header, or name a cookie that nobody can guess"
+        ));
     }
 }
 
