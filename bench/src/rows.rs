@@ -25,6 +25,7 @@ mod row;
 mod statsd;
 mod tap;
 mod traces;
+mod traffic;
 mod workers;
 
 pub(crate) use row::Row;
@@ -67,6 +68,7 @@ pub(crate) const ROWS: &[Row] = &[
     models::static_table::ROW,
     models::clusters::ROW,
     models::fairness::ROW,
+    traffic::ROW,
     lab::load::ROW,
     lab::verdict::ROW,
     lab::probe::ROW,

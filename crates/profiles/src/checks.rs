@@ -13,6 +13,7 @@
 //! Never here: whether the file is whole (`header.rs`), the layout (`schema.rs`), look-ups of
 //! sample keys (`samples.rs`).
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -208,6 +209,25 @@ pub(crate) fn row_data(connection: &Connection, layout: &Layout) -> rusqlite::Re
         format!("row `{key}`{more}: a model cannot read `data`: {reason}")
     });
     Ok(all)
+}
+
+/// Returns the names of numbers and texts that the first rows with data have.
+pub(crate) fn names(
+    connection: &Connection,
+    layout: &Layout,
+    rows_max: u64,
+) -> rusqlite::Result<BTreeSet<String>> {
+    let Layout { table, data, .. } = layout;
+    let sql = format!("SELECT {data} FROM {table} WHERE length({data}) > 2 LIMIT {rows_max}");
+    let mut statement = connection.prepare(&sql)?;
+    let mut found = statement.query([])?;
+    let mut names = BTreeSet::new();
+    while let Some(row) = found.next()? {
+        let Some(Ok(profile)) = profile_in(row.get_ref(0)?) else { continue };
+        names.extend(profile.features().map(|(name, _)| name.to_owned()));
+        names.extend(profile.texts().map(|(name, _)| name.to_owned()));
+    }
+    Ok(names)
 }
 
 /// Returns what is wrong with keys that SQLite may have changed when they were written. None if the

@@ -296,6 +296,15 @@ impl ProfileFile {
         }
     }
 
+    /// Returns the names of numbers and texts that models can read in the first rows with data.
+    ///
+    /// # Errors
+    /// When the file fails to answer.
+    pub fn names(&self, rows_max: u64) -> Result<BTreeSet<String>, ProfilesError> {
+        let names = self.connections.with(|it| checks::names(it, &self.layout, rows_max));
+        names.map_err(ProfilesError::sqlite(&self.path))
+    }
+
     /// Which build of ours wrote it; none when another program did.
     pub(crate) fn identity(&self) -> Option<String> {
         self.meta.as_ref().map(Meta::identity)

@@ -7,18 +7,31 @@
 //! Never here: the configuration itself (`config.rs`), and whose fault an error is
 //! (`ranking/files.rs`).
 
+use std::collections::BTreeSet;
+
 use stdx::Chain;
 
 use crate::config::{ModelConfig, ModelPlans};
 use crate::ranking;
 
+/// What profiles are known to have.
+#[derive(Debug, Clone)]
+pub enum ProfileNames {
+    /// Nothing is known.
+    Unknown,
+    /// What Tidegate builds.
+    Built,
+    /// These names of numbers and texts, in a file that another program made.
+    Found(BTreeSet<String>),
+}
+
 /// Reads the files of models that rank, where they are there. Each problem is handed to `wrong`
 /// with its dotted key (`model[0].file`); `models` are those that the plans were made of. Returns
-/// what is worth a look, in a line each: also features that profiles lack which Tidegate builds.
+/// what is worth a look, in a line each: also features that profiles lack.
 pub fn check_files(
     models: &[ModelConfig],
     plans: &ModelPlans,
-    builds_profiles: bool,
+    profiles: &ProfileNames,
     wrong: &mut dyn FnMut(&str, String),
 ) -> Vec<String> {
     let mut notes = Vec::new();
@@ -29,11 +42,17 @@ pub fn check_files(
         for field in absent.of_items {
             notes.push(format!("model `{name}` reads `item.{field}`; no item of `{items}` has it"));
         }
-        for field in absent.of_users.iter().filter(|_| builds_profiles) {
-            notes.push(format!(
-                "model `{name}` reads `user.{field}`; profiles that Tidegate builds have \
-                 `affinity.…` and `reads` alone"
-            ));
+        for field in &absent.of_users {
+            let reason = match profiles {
+                ProfileNames::Built => {
+                    "profiles that Tidegate builds have `affinity.…` and `reads` alone"
+                }
+                ProfileNames::Found(names) if !names.contains(field) => {
+                    "no profile that was looked at has it"
+                }
+                ProfileNames::Found(_) | ProfileNames::Unknown => continue,
+            };
+            notes.push(format!("model `{name}` reads `user.{field}`; {reason}"));
         }
         for (key, error) in errors {
             let key = format!("model[{}].{key}", at.unwrap_or_default());

@@ -51,7 +51,7 @@ mod text_body;
 mod text_paths;
 mod texts;
 
-pub use check::check_files;
+pub use check::{ProfileNames, check_files};
 pub use clusters::{ClusterOptions, Grouping};
 pub use config::{
     CandidatesConfig, CandidatesPlan, GoldenPlan, IterationsConfig, ModelConfig, ModelPlan,

@@ -31,9 +31,10 @@ use gateway::{ModelNames, PoolUpstream};
 use journal::{Keep, OnFull, Sync};
 use pipeline::config::{EventsConfig, FieldConfig, RollupConfig, SinkConfig, SourceConfig};
 use profiles::config::{Config as ProfilesConfig, Plan as ProfilesPlan};
+use profiles::{ProfileFile, UserKey};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serving::{ModelConfig, ModelPlans};
+use serving::{ModelConfig, ModelPlans, ProfileNames};
 use statsd::config::Config as StatsdConfig;
 use stdx::{ByteSize, Span};
 use workers::config::{Defaults, PoolConfig};
@@ -106,6 +107,9 @@ pub(crate) enum UpstreamSection {
 const WINDOW_BYTES_MIN: u64 = 1_000_000;
 /// Rows hold 4 GB of text at most.
 const WINDOW_BYTES_MAX: u64 = 2_000_000_000;
+
+/// Profiles of another program's file that are asked what they have.
+const PROFILES_LOOKED_AT: u64 = 1000;
 
 /// Keys at the top level, for the check of unknown ones.
 const KEYS: [&str; 2] = ["node", "umask"];
@@ -301,9 +305,7 @@ pub(crate) fn check_files(plan: &Plan) -> Result<Vec<String>, Vec<Problem>> {
     let mut document = Document::parse(&text);
     let models: Vec<ModelConfig> = document.sections("model");
     let mut wrong = |key: &str, reason| document.wrong(key, reason);
-    let profiles = plan.profiles.as_ref();
-    let builds = profiles.is_some_and(|it| it.every.is_some() || it.query.is_some());
-    let notes = serving::check_files(&models, &plan.models, builds, &mut wrong);
+    let notes = serving::check_files(&models, &plan.models, &profile_names(plan), &mut wrong);
     for (index, upstream) in document.sections::<NamedSection>("upstream").iter().enumerate() {
         let pool = plan.pools.iter().find(|pool| Some(&pool.name) == upstream.name.as_ref());
         let is_path = |pool: &&workers::Plan| pool.interpreter.components().count() > 1;
@@ -315,6 +317,18 @@ pub(crate) fn check_files(plan: &Plan) -> Result<Vec<String>, Vec<Problem>> {
     }
     let problems = document.into_problems();
     if problems.is_empty() { Ok(notes) } else { Err(problems) }
+}
+
+/// What profiles have for models to read.
+fn profile_names(plan: &Plan) -> ProfileNames {
+    let Some(profiles) = &plan.profiles else { return ProfileNames::Unknown };
+    if profiles.query.is_some() || profiles.every.is_some() {
+        return ProfileNames::Built;
+    }
+    let options = profiles.file_options(UserKey::Plain);
+    let file = ProfileFile::open(&profiles.file, &options, None);
+    let names = file.and_then(|file| file.names(PROFILES_LOOKED_AT)).unwrap_or_default();
+    if names.is_empty() { ProfileNames::Unknown } else { ProfileNames::Found(names) }
 }
 
 /// A section of which only the name matters.

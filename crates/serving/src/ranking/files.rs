@@ -131,7 +131,7 @@ impl GenerationSwap {
 pub(crate) struct AbsentNames {
     /// Fields that no item has.
     pub(crate) of_items: Vec<String>,
-    /// Features that no profile has which Tidegate builds.
+    /// Features that no profile has which Tidegate builds; another program's may have them.
     pub(crate) of_users: Vec<String>,
 }
 

@@ -187,3 +187,24 @@ fn the_admin_listener_refuses_foreign_hosts_and_pages() {
     assert_eq!(Client::get(server.admin, "/nonsense").send().status, 404);
     assert_eq!(Client::get(server.admin, "/health/live").send().status, 200);
 }
+
+#[test]
+fn a_feature_that_no_profile_of_a_file_has_is_noted() {
+    let folder = testkit::TempDir::new().unwrap();
+    let folder = folder.path();
+    let reading = |field: &str| {
+        let name = format!("\"weight\":1.0}},{{\"name\":\"user.{field}\",\"weight\":1.0}}],");
+        MODEL.replace("\"weight\":1.0}],", &name)
+    };
+    std::fs::write(folder.join("items.jsonl"), ITEMS).unwrap();
+    std::fs::write(folder.join("tidegate.toml"), CONFIG).unwrap();
+    let data = r#"{"budget": 3, "plan": {"kind": "x"}}"#;
+    replace_by(folder, std::iter::once(("a", data)));
+    for (field, is_noted) in [("budgt", true), ("budget", false), ("plan.kind", false)] {
+        std::fs::write(folder.join("model.json"), reading(field)).unwrap();
+        let (code, out, error) = crate::running::run(&["config", "check"], folder);
+        assert_eq!(code, 0, "{out}{error}");
+        let note = format!("reads `user.{field}`; no profile that was looked at has it");
+        assert_eq!(out.contains(&note), is_noted, "{out}");
+    }
+}
