@@ -2,7 +2,7 @@
 //!
 //! The hash is the SHA-256 of all bytes of the line before `,"hash":`. Among these is `before`, the
 //! hash of the entry before. Hashes are 64 lower-case hexadecimal digits.
-//! Invariant: whatever byte of a line changes, [`Line::read`] finds it. The form must not change:
+//! Invariant: whatever byte of a line changes, [`EntryLine::read`] finds it. The form must not change:
 //! trails of earlier programs hold it, and the documentation shows how to check it by hand.
 //! Bounds: text fields are cut at [`TEXT_BYTES_MAX`], so a line has at most [`LINE_BYTES_MAX`].
 
@@ -72,7 +72,7 @@ impl Entry {
 
 /// What stands on a line.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct EntryLine {
     /// The entry, if the line has the form of one.
     pub entry: Option<Entry>,
     /// The hash that the line claims for itself.
@@ -81,7 +81,7 @@ pub(crate) struct Line {
     pub is_sound: bool,
 }
 
-impl Line {
+impl EntryLine {
     /// Reads a line without its end.
     pub(crate) fn read(line: &[u8]) -> Self {
         let nothing = Self { entry: None, hash: None, is_sound: false };

@@ -3,7 +3,7 @@
 //!
 //! It is written anew under another name, synced and renamed, after the entry itself is on disk. So
 //! after a crash it may name an earlier entry, and never a later one than there is.
-//! Invariant: [`Head::read`] takes only the bytes that [`Head::write`] would have written.
+//! Invariant: [`TrailHead::read`] takes only the bytes that [`TrailHead::write`] would have written.
 
 use std::io;
 use std::path::Path;
@@ -19,7 +19,7 @@ const DRAFT: &str = "head.new";
 /// The last entry of a trail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Head {
+pub(crate) struct TrailHead {
     pub number: u64,
     pub hash: String,
 }
@@ -31,16 +31,16 @@ pub(crate) enum FoundHead {
     Missing,
     /// What no head looks like.
     Damaged,
-    Sound(Head),
+    Sound(TrailHead),
 }
 
-impl Default for Head {
+impl Default for TrailHead {
     fn default() -> Self {
         Self { number: 0, hash: NO_HASH.to_owned() }
     }
 }
 
-impl Head {
+impl TrailHead {
     /// Reads the head of a trail.
     pub(crate) fn read(disk: &dyn Disk, dir: &Path) -> io::Result<FoundHead> {
         let file = match disk.open_read(&dir.join(HEAD)) {

@@ -1,6 +1,6 @@
 //! Keeps a trail of operators' actions: append-only, chained by hashes, witnessed by syslog.
 //!
-//! [`Recorder`] writes an entry before an action and one after it. [`read`] returns the actions
+//! [`ActionRecorder`] writes an entry before an action and one after it. [`read`] returns the actions
 //! with each place where the chain breaks. [`compare`] holds a file of syslog against the trail.
 //! Invariants: an entry is on disk before its action begins, or the action is refused or done and
 //! said, as [`OnFull`] tells. Nothing in a trail is overwritten, shortened or removed here. Several
@@ -26,8 +26,8 @@ mod tests;
 pub use actor::Actor;
 pub use entry::{Kind, rfc3339};
 pub use process::{connection_uid, user_name};
-pub use reading::{Action, Break, BreakKind, Note, Reading, read};
-pub use recorder::{Begun, OnFull, Options, Recorder};
+pub use reading::{AuditedAction, Break, BreakKind, Note, Reading, read};
+pub use recorder::{ActionRecorder, Begun, OnFull, Options};
 pub use secrets::{pair_without_secrets, without_secrets, words_without_secrets};
 pub use trail::{Trail, TrailError};
 pub use witness::{Contradiction, Witnesses, compare};

@@ -17,16 +17,16 @@ use serde::Serialize;
 use stdx::Disk;
 
 use crate::actor::Actor;
-use crate::entry::{Entry, Kind, Line, NO_HASH};
+use crate::entry::{Entry, EntryLine, Kind, NO_HASH};
 use crate::files::{self, HEAD, LOCK};
-use crate::head::{FoundHead, Head};
+use crate::head::{FoundHead, TrailHead};
 use crate::trail::{CLOSED, TrailError, lock, remnant};
 
 /// A trail as it was read.
 #[derive(Debug, Default)]
 pub struct Reading {
     /// In the order in which they began.
-    pub actions: Vec<Action>,
+    pub actions: Vec<AuditedAction>,
     /// What the writer has noted of the trail itself.
     pub notes: Vec<Note>,
     /// Where the chain breaks, in order.
@@ -51,7 +51,7 @@ impl Reading {
 
 /// An action.
 #[derive(Debug, Clone, Serialize)]
-pub struct Action {
+pub struct AuditedAction {
     /// The number of the entry that began it, or of the one that ended it where there is no other.
     pub number: u64,
     /// When that entry was written.
@@ -100,7 +100,7 @@ pub enum BreakKind {
     /// The last entries are not there.
     Tail,
     /// The file `head` is not as it was written.
-    Head,
+    TrailHead,
 }
 
 /// A place where the chain breaks.
@@ -138,7 +138,7 @@ pub fn read(dir: &Path, disk: &dyn Disk) -> Result<Reading, TrailError> {
         Err(_) => None,
     };
     // Entries that come meanwhile are no cut tail then.
-    let head = Head::read(disk, dir).map_err(failed("read", &dir.join(HEAD)))?;
+    let head = TrailHead::read(disk, dir).map_err(failed("read", &dir.join(HEAD)))?;
     let numbers = files::list(disk, dir).map_err(failed("read", dir))?;
     let mut reader = Reader::default();
     let mut expected = 1;
@@ -153,11 +153,11 @@ pub fn read(dir: &Path, disk: &dyn Disk) -> Result<Reading, TrailError> {
 }
 
 /// A line in its place.
-struct Place {
+struct EntryPlace {
     file: usize,
     line: u64,
     offset: u64,
-    read: Line,
+    read: EntryLine,
     has_end: bool,
     /// Whether a note behind it says that it is no entry.
     is_closed: bool,
@@ -167,7 +167,7 @@ struct Place {
 struct Reader {
     names: Vec<String>,
     lengths: Vec<u64>,
-    places: Vec<Place>,
+    places: Vec<EntryPlace>,
     breaks: Vec<Break>,
 }
 
@@ -190,11 +190,11 @@ impl Reader {
         let mut offset = 0;
         for (at, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
             let bare = line.strip_suffix(b"\n");
-            self.places.push(Place {
+            self.places.push(EntryPlace {
                 file,
                 line: at as u64 + 1,
                 offset,
-                read: Line::read(bare.unwrap_or(line)),
+                read: EntryLine::read(bare.unwrap_or(line)),
                 has_end: bare.is_some(),
                 is_closed: false,
             });
@@ -271,7 +271,7 @@ struct Chain<'a> {
 }
 
 impl Chain<'_> {
-    fn take(&mut self, place: Place, is_last: bool, head: &FoundHead) {
+    fn take(&mut self, place: EntryPlace, is_last: bool, head: &FoundHead) {
         if !place.has_end && !is_last {
             self.wrong(&place, BreakKind::Cut, "the file ends within this line".to_owned());
         } else if !place.has_end && !place.is_closed {
@@ -295,14 +295,14 @@ impl Chain<'_> {
         } else if !place.is_closed {
             self.bad(&place);
         }
-        let Place { read: Line { entry, hash, is_sound }, .. } = place;
+        let EntryPlace { read: EntryLine { entry, hash, is_sound }, .. } = place;
         if let Some(entry) = entry {
             self.record(entry, hash.filter(|_| is_sound));
         }
     }
 
     /// A line whose bytes do not give its hash.
-    fn bad(&mut self, place: &Place) {
+    fn bad(&mut self, place: &EntryPlace) {
         if place.has_end {
             let text = match &place.read.entry {
                 Some(entry) => format!("entry {}: its bytes do not give its hash", entry.number),
@@ -323,7 +323,7 @@ impl Chain<'_> {
     }
 
     /// A sound line.
-    fn follow(&mut self, place: &Place) {
+    fn follow(&mut self, place: &EntryPlace) {
         let (Some(entry), Some(hash)) = (&place.read.entry, &place.read.hash) else { return };
         let number = entry.number;
         let here = format!("{} line {}", self.names[place.file], place.line);
@@ -389,7 +389,7 @@ impl Chain<'_> {
                 if !is_ended {
                     self.begun.insert(number, actions.len());
                 }
-                actions.push(Action {
+                actions.push(AuditedAction {
                     number,
                     time: entry.time.clone(),
                     who: entry.who,
@@ -409,9 +409,9 @@ impl Chain<'_> {
         let in_head = |kind, text| Break { file: HEAD.to_owned(), line: 1, offset: 0, kind, text };
         let found = match head {
             FoundHead::Missing if last == 0 && self.reading.files == 0 => return,
-            FoundHead::Missing => in_head(BreakKind::Head, "the file is missing".to_owned()),
+            FoundHead::Missing => in_head(BreakKind::TrailHead, "the file is missing".to_owned()),
             FoundHead::Damaged => {
-                in_head(BreakKind::Head, "it is not as it was written".to_owned())
+                in_head(BreakKind::TrailHead, "it is not as it was written".to_owned())
             }
             FoundHead::Sound(head) if head.number > last => {
                 let (number, (file, line, offset)) = (head.number, end);
@@ -438,13 +438,13 @@ impl Chain<'_> {
                     return;
                 }
                 let text = format!("it has another hash than entry {}", head.number);
-                in_head(BreakKind::Head, text)
+                in_head(BreakKind::TrailHead, text)
             }
         };
         self.reading.breaks.push(found);
     }
 
-    fn wrong(&mut self, place: &Place, kind: BreakKind, text: String) {
+    fn wrong(&mut self, place: &EntryPlace, kind: BreakKind, text: String) {
         let file = self.names[place.file].clone();
         let (line, offset) = (place.line, place.offset);
         self.reading.breaks.push(Break { file, line, offset, kind, text });
@@ -461,7 +461,7 @@ impl std::fmt::Display for Break {
             BreakKind::Reordered => "reordered",
             BreakKind::Missing => "missing",
             BreakKind::Tail => "cut",
-            BreakKind::Head => "edited",
+            BreakKind::TrailHead => "edited",
         };
         write!(f, "{file}, line {line}, byte {offset}: {kind}: {text}")
     }

@@ -1,7 +1,7 @@
 //! Records actions in a trail and at syslog, and does what was configured where the trail cannot be
 //! written.
 //!
-//! [`Recorder::begin`] writes what is to be done, and [`Begun::end`] its result. An action that is
+//! [`ActionRecorder::begin`] writes what is to be done, and [`Begun::end`] its result. An action that is
 //! dropped before its end is recorded as given up, or as ended by a panic.
 //! Invariants: with [`OnFull::Refuse`] nothing begins that is not on disk. With [`OnFull::Serve`]
 //! each action begins, and an alarm says what is wrong until an entry can be written again. Then a
@@ -18,7 +18,7 @@ use stdx::{Chain, Clock, Disk, RealDisk, SystemClock};
 
 use crate::actor::Actor;
 use crate::entry::{Kind, rfc3339};
-use crate::syslog::{Said, Syslog};
+use crate::syslog::{Syslog, SyslogEntry};
 use crate::trail::{Appended, Draft, Trail, TrailError};
 
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
@@ -56,7 +56,7 @@ impl Options {
 
 /// Records actions.
 #[derive(Debug, Clone)]
-pub struct Recorder(Arc<Shared>);
+pub struct ActionRecorder(Arc<Shared>);
 
 struct Shared {
     trail: Option<Trail>,
@@ -93,7 +93,7 @@ pub struct Begun {
     is_ended: bool,
 }
 
-impl Recorder {
+impl ActionRecorder {
     /// Returns a recorder; nothing is written before the first action.
     pub fn new(options: Options) -> Self {
         Self::with(options, Arc::new(RealDisk), Arc::new(SystemClock))
@@ -198,8 +198,8 @@ impl Shared {
             let (command, who) = worded(draft);
             let result = draft.result;
             let entry = entry.map(|entry| (entry.number, entry.hash.as_str()));
-            let said = Said { command: &command, who: &who, result, entry };
-            syslog.send(&said, self.clock.unix_micros());
+            let sent = SyslogEntry { command: &command, who: &who, result, written: entry };
+            syslog.send(&sent, self.clock.unix_micros());
         }
         written.map(|entry| entry.map(|entry| entry.number))
     }
@@ -306,7 +306,7 @@ fn worded(draft: &Draft<'_>) -> (String, String) {
 
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Recorder").field("trail", &self.trail).finish_non_exhaustive()
+        f.debug_struct("ActionRecorder").field("trail", &self.trail).finish_non_exhaustive()
     }
 }
 

@@ -31,7 +31,7 @@ const MONTHS: [&str; 12] =
 
 /// What a line says.
 #[derive(Debug)]
-pub(crate) struct Said<'a> {
+pub(crate) struct SyslogEntry<'a> {
     /// The action and what it is done to.
     pub command: &'a str,
     /// Who does it.
@@ -39,28 +39,28 @@ pub(crate) struct Said<'a> {
     /// The result, once there is one.
     pub result: Option<&'a str>,
     /// Number and hash of the entry; nothing where it could not be written.
-    pub entry: Option<(u64, &'a str)>,
+    pub written: Option<(u64, &'a str)>,
 }
 
 /// A socket of syslog.
 #[derive(Debug)]
 pub(crate) struct Syslog {
     path: PathBuf,
-    is_failure_said: AtomicBool,
+    is_failure_reported: AtomicBool,
 }
 
 impl Syslog {
     pub(crate) fn new(path: PathBuf) -> Self {
-        Self { path, is_failure_said: AtomicBool::new(false) }
+        Self { path, is_failure_reported: AtomicBool::new(false) }
     }
 
     /// Sends a line, unless nobody listens.
-    pub(crate) fn send(&self, said: &Said<'_>, micros: u64) {
+    pub(crate) fn send(&self, entry: &SyslogEntry<'_>, micros: u64) {
         let seconds = (micros / 1_000_000) as i64;
-        let text = line(said, stdx::local_time(seconds).unwrap_or_else(|| utc(seconds)));
+        let text = line(entry, stdx::local_time(seconds).unwrap_or_else(|| utc(seconds)));
         match send(&self.path, text.as_bytes()) {
-            Ok(()) => self.is_failure_said.store(false, Ordering::Relaxed),
-            Err(error) if !self.is_failure_said.swap(true, Ordering::Relaxed) => {
+            Ok(()) => self.is_failure_reported.store(false, Ordering::Relaxed),
+            Err(error) if !self.is_failure_reported.swap(true, Ordering::Relaxed) => {
                 let socket = self.path.display();
                 match error.kind() {
                     io::ErrorKind::NotFound => {
@@ -84,18 +84,18 @@ fn send(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Returns the datagram.
-pub(crate) fn line(said: &Said<'_>, (date, time): (CivilDate, TimeOfDay)) -> String {
+pub(crate) fn line(entry: &SyslogEntry<'_>, (date, time): (CivilDate, TimeOfDay)) -> String {
     let month = MONTHS[(date.month as usize).clamp(1, MONTHS.len()) - 1];
     let TimeOfDay { hour, minute, second } = time;
     let begin =
         format!("<{PRIORITY}>{month} {:>2} {hour:02}:{minute:02}:{second:02} tidegate: ", date.day);
-    let end = match said.entry {
+    let end = match entry.written {
         Some((number, hash)) => format!(" [audit {number} {}]", &hash[..WITNESS_DIGITS]),
         None => " [audit not written]".to_owned(),
     };
-    let mut text = format!("Running {}", cut(&escaped(said.command), COMMAND_BYTES_MAX));
-    text += &format!(" by {}", escaped(said.who));
-    if let Some(result) = said.result {
+    let mut text = format!("Running {}", cut(&escaped(entry.command), COMMAND_BYTES_MAX));
+    text += &format!(" by {}", escaped(entry.who));
+    if let Some(result) = entry.result {
         text += &format!(": {}", escaped(result));
     }
     format!("{begin}{}{end}", cut(&text, BYTES_MAX - begin.len() - end.len()))

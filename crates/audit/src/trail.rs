@@ -17,10 +17,10 @@ use std::time::{Duration, Instant};
 use stdx::{Clock, Disk, DiskFile};
 
 use crate::actor::Actor;
-use crate::entry::{Entry, HASH_LENGTH, Kind, LINE_BYTES_MAX, Line, NO_HASH, TEXT_BYTES_MAX};
+use crate::entry::{Entry, EntryLine, HASH_LENGTH, Kind, LINE_BYTES_MAX, NO_HASH, TEXT_BYTES_MAX};
 use crate::entry::{cut, hash_of, rfc3339};
 use crate::files::{self, LOCK};
-use crate::head::{FoundHead, Head};
+use crate::head::{FoundHead, TrailHead};
 
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 const LOCK_STEP: Duration = Duration::from_millis(1);
@@ -81,9 +81,9 @@ pub(crate) struct Appended {
 }
 
 /// Where a trail ends.
-struct End {
+struct TrailEnd {
     /// The last sound entry, or that of the head if it is later.
-    last: Head,
+    last: TrailHead,
     /// The last file with its length.
     file: Option<(u64, u64)>,
     /// Whether the last file ends within a line.
@@ -139,7 +139,7 @@ impl Trail {
     }
 
     /// Returns the line of the next entry, which becomes the last.
-    fn line(&self, draft: &Draft<'_>, last: &mut Head) -> String {
+    fn line(&self, draft: &Draft<'_>, last: &mut TrailHead) -> String {
         let text = |text: &str| cut(text, TEXT_BYTES_MAX);
         let mut who = draft.who.clone();
         for part in [&mut who.client, &mut who.user, &mut who.sudo_user] {
@@ -159,12 +159,12 @@ impl Trail {
         };
         let (line, hash) = entry.line();
         debug_assert!(line.len() <= LINE_BYTES_MAX, "every text of an entry is bounded");
-        *last = Head { number: entry.number, hash };
+        *last = TrailHead { number: entry.number, hash };
         line
     }
 
     /// Opens the last file, or the next one if that one has its size.
-    fn file(&self, end: &End) -> Result<(PathBuf, Arc<dyn DiskFile>), TrailError> {
+    fn file(&self, end: &TrailEnd) -> Result<(PathBuf, Arc<dyn DiskFile>), TrailError> {
         let has_room = |length: u64| {
             length < self.file_bytes_max || end.is_unfinished || !end.notes.is_empty()
         };
@@ -179,7 +179,7 @@ impl Trail {
         let path = self.dir.join(files::name(number));
         if end.file.is_none() && end.last.number == 0 {
             // Before any file, so that a trail without a head is known to have lost it.
-            let written = Head::default().write(&*self.disk, &self.dir);
+            let written = TrailHead::default().write(&*self.disk, &self.dir);
             written.map_err(self.failed("write `head` in", &self.dir))?;
         }
         let file = self.disk.create(&path).map_err(self.failed("create", &path))?;
@@ -187,11 +187,15 @@ impl Trail {
         Ok((path, file))
     }
 
-    fn end(&self) -> Result<End, TrailError> {
+    fn end(&self) -> Result<TrailEnd, TrailError> {
         let numbers =
             files::list(&*self.disk, &self.dir).map_err(self.failed("list", &self.dir))?;
-        let mut end =
-            End { last: Head::default(), file: None, is_unfinished: false, notes: vec![] };
+        let mut end = TrailEnd {
+            last: TrailHead::default(),
+            file: None,
+            is_unfinished: false,
+            notes: vec![],
+        };
         let mut rest = Vec::new();
         for number in numbers.iter().rev() {
             let path = self.dir.join(files::name(*number));
@@ -206,7 +210,8 @@ impl Trail {
                 break;
             }
         }
-        let head = Head::read(&*self.disk, &self.dir).map_err(self.failed("read", &self.dir))?;
+        let head =
+            TrailHead::read(&*self.disk, &self.dir).map_err(self.failed("read", &self.dir))?;
         match head {
             FoundHead::Sound(head) if head.number > end.last.number => {
                 end.last = head;
@@ -265,7 +270,7 @@ impl Trail {
 
 /// The end of a file.
 struct Tail {
-    last: Option<Head>,
+    last: Option<TrailHead>,
     /// What stands behind the last sound entry.
     rest: Vec<u8>,
     /// Whether the last line has no end.
@@ -274,14 +279,14 @@ struct Tail {
 }
 
 /// Returns the last sound entry, and where it ends.
-fn last_sound(bytes: &[u8]) -> (Option<Head>, usize) {
+fn last_sound(bytes: &[u8]) -> (Option<TrailHead>, usize) {
     let mut end = bytes.len();
     loop {
         // One whose end alone was cut off is sound, too.
         let begin = bytes[..end].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        let line = Line::read(&bytes[begin..end]);
+        let line = EntryLine::read(&bytes[begin..end]);
         if let (true, Some(entry), Some(hash)) = (line.is_sound, line.entry, line.hash) {
-            return (Some(Head { number: entry.number, hash }), (end + 1).min(bytes.len()));
+            return (Some(TrailHead { number: entry.number, hash }), (end + 1).min(bytes.len()));
         }
         if begin == 0 {
             return (None, 0);

@@ -62,8 +62,8 @@ impl Unstorable {
         let found = place.load(Ordering::Relaxed);
         let elapsed = now.saturating_duration_since(self.start).as_millis() as u64;
         let reason = (found & !MARK_MASK) >> DEADLINE_BITS;
-        let is_held = found & MARK_MASK == mark && elapsed < found & DEADLINE_MASK;
-        Unstored::ALL.get(reason as usize).copied().filter(|_| is_held)
+        let is_remembered = found & MARK_MASK == mark && elapsed < found & DEADLINE_MASK;
+        Unstored::ALL.get(reason as usize).copied().filter(|_| is_remembered)
     }
 
     /// Forgets a key, because its response was storable.

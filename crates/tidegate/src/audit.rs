@@ -12,7 +12,7 @@ use std::io::{BufReader, ErrorKind};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use audit::{Action, Reading, TrailError, Witnesses};
+use audit::{AuditedAction, Reading, TrailError, Witnesses};
 use screen::{Align, Cell, Column, Ink, Table};
 use serde_json::{Value, json};
 use stdx::{RealDisk, plain_file};
@@ -92,7 +92,7 @@ impl<'a> Chosen<'a> {
         Ok(Self { since: audit::rfc3339(since), end, args })
     }
 
-    fn has(&self, action: &Action) -> bool {
+    fn has(&self, action: &AuditedAction) -> bool {
         let is_named = |name: &String| {
             let rest = action.action.strip_prefix(name.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
@@ -190,7 +190,8 @@ impl TrailText<'_> {
 
     fn json(&self, chosen: &Chosen<'_>, args: &AuditArgs) -> String {
         let Reading { actions, notes, breaks, remarks, entries, files, .. } = self.reading;
-        let actions: Vec<&Action> = actions.iter().filter(|action| chosen.has(action)).collect();
+        let actions: Vec<&AuditedAction> =
+            actions.iter().filter(|action| chosen.has(action)).collect();
         let last = self.reading.last();
         let last = last.map(|(number, hash)| json!({ "number": number, "hash": hash }));
         let against = self.against.map(|found| {

@@ -14,6 +14,7 @@
 //! A new command also needs an arm in `main.rs`, and CONTRIBUTING.md's recipe has the rest.
 //! Never here: what a command does.
 
+mod admin;
 mod audit;
 mod explain;
 mod lab;
@@ -24,6 +25,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use stdx::Span;
 
+pub(crate) use admin::AdminArgs;
 pub(crate) use audit::AuditArgs;
 pub(crate) use explain::ExplainArgs;
 pub(crate) use lab::{
@@ -774,16 +776,4 @@ pub(crate) struct PoolArgs {
     pub admin: AdminArgs,
     /// The pool, by the name of its upstream.
     pub pool: String,
-}
-
-/// Which running server.
-#[derive(Debug, Args)]
-pub(crate) struct AdminArgs {
-    /// The server's admin address (`listen.admin`) [default: that of `tidegate.toml` here, else
-    /// 127.0.0.1:8081].
-    #[arg(long, value_name = "IP:PORT")]
-    pub admin: Option<std::net::SocketAddr>,
-    /// The server's configuration, which has its admin address and token.
-    #[arg(short, long, value_name = "FILE", conflicts_with = "admin")]
-    pub config: Option<PathBuf>,
 }

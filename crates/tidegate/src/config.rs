@@ -296,7 +296,10 @@ pub(crate) fn read(path: &Path) -> Result<String, Problem> {
 /// # Errors
 /// [`WrongConfig`] with what is wrong with that section, or with the file.
 pub(crate) fn audit_options(path: &Path) -> Result<::audit::Options, WrongConfig> {
-    audit::of_file(path).map_err(|problems| WrongConfig::new(path.to_owned(), problems))
+    let wrong = |problems| WrongConfig::new(path.to_owned(), problems);
+    let text = read(path).map_err(|problem| wrong(vec![problem]))?;
+    let root = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    audit::of_text(&text, root.unwrap_or(Path::new(""))).map_err(wrong)
 }
 
 /// Returns what is wrong with files that a right configuration names: those of models that rank.

@@ -28,7 +28,7 @@ pub(crate) struct Parts {
     /// Where pages and actions are served.
     pub admin: SocketAddr,
     /// What records actions.
-    pub audit: audit::Recorder,
+    pub audit: audit::ActionRecorder,
     /// How long requests may take to end when the server stops.
     pub drain_grace: Duration,
     /// Metrics of all roles.

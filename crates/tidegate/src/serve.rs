@@ -108,7 +108,7 @@ pub(crate) fn start(mut plan: Plan) -> Result<Server> {
     let parts = Arc::new(Parts {
         public,
         admin,
-        audit: audit::Recorder::new(plan.audit),
+        audit: audit::ActionRecorder::new(plan.audit),
         drain_grace: plan.drain,
         registry,
         gateway,

@@ -65,7 +65,7 @@ struct Viewer {
 }
 
 /// What a viewer is sent.
-struct View {
+struct TapView {
     taps: Arc<Taps>,
     viewer: Arc<Viewer>,
     lines: UnboundedReceiver<Bytes>,
@@ -110,7 +110,7 @@ impl Taps {
         let mut counts = interval(COUNT_INTERVAL);
         counts.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (taps, draining) = (Arc::clone(self), draining.clone());
-        Ok(Box::new(View { taps, viewer, lines: receiver, counts, draining }))
+        Ok(Box::new(TapView { taps, viewer, lines: receiver, counts, draining }))
     }
 
     fn close(&self, viewer: &Arc<Viewer>) {
@@ -119,7 +119,7 @@ impl Taps {
         self.open.store(viewers.len(), Ordering::Relaxed);
     }
 
-    fn line(&self, watched: &Watched<'_, '_>, with_headers: bool) -> Bytes {
+    fn line(&self, watched: &WatchedExchange<'_, '_>, with_headers: bool) -> Bytes {
         let mut line = Vec::with_capacity(512);
         self.masking.encode(watched.exchange, false, &mut line);
         if with_headers {
@@ -138,7 +138,7 @@ impl gateway::Tap for Taps {
     }
 
     fn show(&self, exchange: &ExchangeRef<'_>, head: &Head<'_>) {
-        let watched = Watched { exchange, head };
+        let watched = WatchedExchange { exchange, head };
         let mut lines: [Option<Bytes>; 2] = [None, None];
         for viewer in self.viewers.read().iter() {
             viewer.ended.fetch_add(1, Ordering::Relaxed);
@@ -170,7 +170,7 @@ impl Viewer {
     }
 }
 
-impl Source for View {
+impl Source for TapView {
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         if self.draining.has_begun() {
             return Poll::Ready(None);
@@ -190,19 +190,19 @@ impl Source for View {
     }
 }
 
-impl Drop for View {
+impl Drop for TapView {
     fn drop(&mut self) {
         self.taps.close(&self.viewer);
     }
 }
 
 /// An exchange with the headers of its request.
-struct Watched<'w, 'e> {
+struct WatchedExchange<'w, 'e> {
     exchange: &'w ExchangeRef<'e>,
     head: &'w Head<'e>,
 }
 
-impl Fields for Watched<'_, '_> {
+impl Fields for WatchedExchange<'_, '_> {
     fn field(&self, name: &FieldName) -> Option<FieldValue<'_>> {
         match name {
             FieldName::Header(name) if SECRETS.contains(&name.as_ref()) => None,
@@ -212,7 +212,7 @@ impl Fields for Watched<'_, '_> {
     }
 }
 
-impl Watched<'_, '_> {
+impl WatchedExchange<'_, '_> {
     /// Its headers in order, as pairs of name and value.
     fn headers(&self, masking: &Masking) -> serde_json::Value {
         let pairs = self.head.fields().map(|(name, value)| {

@@ -1,7 +1,7 @@
 //! Runs `tidegate traffic`: opens a log, hands it to the crate `traffic`, and says what was not
 //! shown.
 //!
-//! A source is a running server (`traffic/live.rs`), a file, the directory of a journal, or
+//! A source is a running server (`traffic/running_server.rs`), a file, the directory of a journal, or
 //! standard input; `source` chooses.
 //! Invariants: data goes to stdout, notes and the status line to stderr. A reader that leaves ends
 //! the watch without a word, and so does a signal, after the total. Nothing is written but by
@@ -9,7 +9,7 @@
 //! Never here: reading and showing exchanges, and saved queries (`traffic/saved.rs`).
 
 mod input;
-mod live;
+mod running_server;
 mod saved;
 mod status;
 
@@ -34,7 +34,7 @@ use crate::exit::Misuse;
 use crate::hint::Hint;
 use crate::output;
 use input::Interruptible;
-use live::{LiveSource, LiveView};
+use running_server::{LiveSource, LiveView};
 use status::StatusLine;
 
 const NO_FORMAT: Hint = Hint(

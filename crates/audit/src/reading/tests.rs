@@ -5,7 +5,7 @@ use std::path::Path;
 use stdx::{Disk, FaultyDisk, Random};
 
 use super::BreakKind;
-use crate::entry::{Kind, Line};
+use crate::entry::{EntryLine, Kind};
 use crate::tests::{DIR, append, breaks, bytes, fill, lines, put, reading, trail, whole};
 
 const FIRST: &str = "audit-000001.ndjson";
@@ -85,7 +85,7 @@ fn an_edited_line_is_named_with_its_place_and_the_rest_is_followed() {
 fn an_edited_line_with_a_new_hash_does_not_fit_the_next_one() {
     let found = after(|all| {
         let line = all[1].strip_suffix(b"\n").unwrap();
-        let mut entry = Line::read(line).entry.unwrap();
+        let mut entry = EntryLine::read(line).entry.unwrap();
         entry.result = Some("failed".to_owned());
         all[1] = entry.line().0.into_bytes();
     });
@@ -159,7 +159,7 @@ fn any_mixture_of_sound_and_forged_lines_is_read_and_only_the_whole_trail_is_who
     let sound = lines(&disk, FIRST);
     let mut pieces = sound.clone();
     for number in [0, 1, 4, 7, u64::MAX - 1, u64::MAX] {
-        let mut entry = Line::read(sound[1].strip_suffix(b"\n").unwrap()).entry.unwrap();
+        let mut entry = EntryLine::read(sound[1].strip_suffix(b"\n").unwrap()).entry.unwrap();
         entry.number = number;
         entry.of = Some(number);
         pieces.push(entry.line().0.into_bytes());
@@ -175,7 +175,7 @@ fn any_mixture_of_sound_and_forged_lines_is_read_and_only_the_whole_trail_is_who
         // The writer goes on behind whatever there is.
         if let Ok(appended) = append(&trail(&disk, 1 << 20), Kind::Begun, None, "url=/x") {
             let last = lines(&disk, FIRST).pop().unwrap();
-            let read = Line::read(last.strip_suffix(b"\n").unwrap());
+            let read = EntryLine::read(last.strip_suffix(b"\n").unwrap());
             assert!(read.is_sound && read.hash == Some(appended.hash));
         }
     }

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use stdx::{FaultyDisk, Lasting, ManualClock};
 
-use super::{OnFull, Options, Recorder};
+use super::{ActionRecorder, OnFull, Options};
 use crate::actor::Actor;
 use crate::tests::{DIR, whole};
 
-fn recorder(disk: &FaultyDisk, on_full: OnFull, syslog: Option<PathBuf>) -> Recorder {
+fn recorder(disk: &FaultyDisk, on_full: OnFull, syslog: Option<PathBuf>) -> ActionRecorder {
     let options = Options { on_full, syslog, ..Options::new(DIR.into()) };
-    Recorder::with(options, Arc::new(disk.clone()), Arc::new(ManualClock::at(1_000_000)))
+    ActionRecorder::with(options, Arc::new(disk.clone()), Arc::new(ManualClock::at(1_000_000)))
 }
 
 fn alice() -> Actor {
@@ -126,12 +126,12 @@ fn each_entry_has_a_witness_at_syslog_also_where_the_trail_cannot_be_written() {
     recorder.begin(alice(), "purge", "url=/x").unwrap().end("done, 3 entries");
     let reading = whole(&disk);
     let hash = |number| &reading.hashes[&number][..12];
-    let said = "tidegate: Running purge url=/x by 127.0.0.1 (uid 1000 alice)";
+    let text = "tidegate: Running purge url=/x by 127.0.0.1 (uid 1000 alice)";
     let begun = heard();
     assert!(begun.starts_with("<38>"), "{begun}");
-    assert!(begun.ends_with(&format!(" {said} [audit 1 {}]", hash(1))), "{begun}");
+    assert!(begun.ends_with(&format!(" {text} [audit 1 {}]", hash(1))), "{begun}");
     let ended = heard();
-    assert!(ended.ends_with(&format!("{said}: done, 3 entries [audit 2 {}]", hash(2))), "{ended}");
+    assert!(ended.ends_with(&format!("{text}: done, 3 entries [audit 2 {}]", hash(2))), "{ended}");
     disk.fail_nth(1, Lasting::Forever);
     recorder.begin(alice(), "purge", "url=/y").unwrap().end("done");
     assert!(

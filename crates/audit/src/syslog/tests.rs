@@ -4,26 +4,26 @@ use std::os::unix::net::UnixDatagram;
 
 use stdx::calendar::{CivilDate, TimeOfDay};
 
-use super::{BYTES_MAX, Said, Syslog, line};
+use super::{BYTES_MAX, Syslog, SyslogEntry, line};
 
 const TIME: (CivilDate, TimeOfDay) =
     (CivilDate { year: 2013, month: 3, day: 30 }, TimeOfDay { hour: 10, minute: 48, second: 5 });
 const HASH: &str = "3fa9c01b22de8d4f";
 
-fn said<'a>(command: &'a str, result: &'a str) -> Said<'a> {
+fn sent<'a>(command: &'a str, result: &'a str) -> SyslogEntry<'a> {
     let who = "127.0.0.1 (uid 1000 alice)";
-    Said { command, who, result: Some(result), entry: Some((17, HASH)) }
+    SyslogEntry { command, who, result: Some(result), written: Some((17, HASH)) }
 }
 
 #[test]
 fn a_line_has_the_form_that_scripts_know() {
     assert_eq!(
-        line(&said("purge url=/x", "done, 3 entries"), TIME),
+        line(&sent("purge url=/x", "done, 3 entries"), TIME),
         "<38>Mar 30 10:48:05 tidegate: Running purge url=/x by 127.0.0.1 (uid 1000 alice): done, 3 \
          entries [audit 17 3fa9c01b22de]"
     );
     let early = (CivilDate { day: 3, ..TIME.0 }, TIME.1);
-    let begun = Said { result: None, entry: None, ..said("purge all", "") };
+    let begun = SyslogEntry { result: None, written: None, ..sent("purge all", "") };
     assert_eq!(
         line(&begun, early),
         "<38>Mar  3 10:48:05 tidegate: Running purge all by 127.0.0.1 (uid 1000 alice) [audit not \
@@ -33,7 +33,7 @@ fn a_line_has_the_form_that_scripts_know() {
 
 #[test]
 fn control_characters_are_escapes() {
-    let line = line(&said("purge url=/\n<38>x\u{1b}[2J\u{7f}", "done"), TIME);
+    let line = line(&sent("purge url=/\n<38>x\u{1b}[2J\u{7f}", "done"), TIME);
     assert!(line.contains("Running purge url=/\\n<38>x\\u{1b}[2J\\u{7f} by"), "{line}");
     assert!(!line.contains(char::is_control));
 }
@@ -41,7 +41,7 @@ fn control_characters_are_escapes() {
 #[test]
 fn a_long_line_is_cut_and_keeps_its_end() {
     let (long, result) = ("ü".repeat(3000), "é".repeat(3000));
-    let line = line(&said(&long, &result), TIME);
+    let line = line(&sent(&long, &result), TIME);
     assert!(line.len() <= BYTES_MAX, "{}", line.len());
     assert!(line.ends_with("… [audit 17 3fa9c01b22de]"));
     assert!(line.contains("… by 127.0.0.1 (uid 1000 alice): é"));
@@ -52,9 +52,9 @@ fn a_socket_gets_a_datagram_and_none_is_no_error() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("log");
     let syslog = Syslog::new(path.clone());
-    syslog.send(&said("purge", "done"), 0);
+    syslog.send(&sent("purge", "done"), 0);
     let socket = UnixDatagram::bind(&path).unwrap();
-    syslog.send(&said("purge", "done"), 1_364_640_485_000_000);
+    syslog.send(&sent("purge", "done"), 1_364_640_485_000_000);
     let mut bytes = [0; 4096];
     let length = socket.recv(&mut bytes).unwrap();
     let text = std::str::from_utf8(&bytes[..length]).unwrap();

@@ -31,13 +31,13 @@ pub(super) struct ErrorShare {
 struct Marks {
     errors: u64,
     /// What was counted when, oldest first.
-    all: VecDeque<Mark>,
+    all: VecDeque<ErrorMark>,
     /// When the log told of it.
     logged: Option<Instant>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Mark {
+struct ErrorMark {
     at: Instant,
     answers: u64,
     errors: u64,
@@ -60,7 +60,7 @@ impl ErrorShare {
         let mut marks = self.marks.lock();
         marks.forget(now);
         if marks.all.back().is_none_or(|last| now.duration_since(last.at) >= MARK_INTERVAL) {
-            let mark = Mark { at: now, answers, errors: marks.errors };
+            let mark = ErrorMark { at: now, answers, errors: marks.errors };
             marks.all.push_back(mark);
         }
         marks.errors += 1;

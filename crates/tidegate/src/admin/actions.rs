@@ -9,7 +9,7 @@
 
 use std::net::SocketAddr;
 
-use audit::{Actor, Recorder};
+use audit::{ActionRecorder, Actor};
 use chassis::admin::{Action, Audit, Finish, Page};
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ const MODELS: &str = "/v2/repository/models/";
 pub(super) struct Actions {
     /// The listener's port.
     pub port: u16,
-    pub recorder: Recorder,
+    pub recorder: ActionRecorder,
 }
 
 impl Audit for Actions {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::AdminArgs;
+use super::admin::AdminArgs;
 
 pub(super) const EXAMPLE: &str = "\
 Examples: tidegate traffic --where 'status >= 500'      a running server, as it happens

@@ -1,6 +1,6 @@
 //! Reads and checks the section `[audit]`: where actions are recorded.
 //!
-//! Invariant: without the section, actions are recorded with the defaults. `of_file` reads this
+//! Invariant: without the section, actions are recorded with the defaults. `of_text` reads this
 //! section alone. So commands can record, and a trail can be read, whatever is wrong elsewhere in
 //! the file.
 
@@ -25,15 +25,13 @@ pub(crate) struct AuditConfig {
     pub syslog: Option<String>,
 }
 
-/// Reads the section of a file.
+/// Reads the section of a configuration's text alone.
 ///
 /// # Errors
-/// What is wrong with the section, or why the file cannot be read.
-pub(crate) fn of_file(path: &Path) -> Result<Options, Vec<Problem>> {
-    let text = super::read(path).map_err(|problem| vec![problem])?;
-    let mut document = Document::parse(&text);
-    let root = path.parent().filter(|dir| !dir.as_os_str().is_empty());
-    let options = check(root.unwrap_or(Path::new("")), &mut document);
+/// What is wrong with the section.
+pub(super) fn of_text(text: &str, root: &Path) -> Result<Options, Vec<Problem>> {
+    let mut document = Document::parse(text);
+    let options = check(root, &mut document);
     let problems = document.into_problems();
     if problems.is_empty() { Ok(options) } else { Err(problems) }
 }

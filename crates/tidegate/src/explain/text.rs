@@ -48,7 +48,7 @@ pub(super) fn of_recorded(recorded: &RecordedRequest, style: Style) -> String {
         Some(detail) => format!("{}; detail={detail}", recorded.decision),
         None => recorded.decision.to_owned(),
     };
-    let reason = cause(recorded.decision, detail).map(|reason| format!(": {reason}"));
+    let reason = reason_of(recorded.decision, detail).map(|reason| format!(": {reason}"));
     page.line("decision", &(decision + &reason.unwrap_or_default()));
     page.line("cache", recorded.cache);
     recorded.upstream.iter().for_each(|upstream| page.line("upstream", upstream));
@@ -64,7 +64,7 @@ pub(super) fn of_recorded(recorded: &RecordedRequest, style: Style) -> String {
 }
 
 /// The cause of a recorded decision, in the past; docs/operating/status.md has the words.
-fn cause(decision: &str, detail: Option<&str>) -> Option<&'static str> {
+fn reason_of(decision: &str, detail: Option<&str>) -> Option<&'static str> {
     Some(match (decision, detail) {
         ("no-profile", Some("two-ids")) => {
             "the request carried two different ids; which ones, the journal does not have"

@@ -11,7 +11,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use audit::{Actor, Begun, Options, Recorder};
+use audit::{ActionRecorder, Actor, Begun, Options};
 
 use crate::commands::USUAL_CONFIG;
 use crate::hint::Hint;
@@ -68,15 +68,15 @@ impl Audited {
     }
 }
 
-fn recorder(file: Option<&Path>) -> Result<Recorder> {
+fn recorder(file: Option<&Path>) -> Result<ActionRecorder> {
     let usual = Path::new(USUAL_CONFIG);
     let Some(file) = file.or_else(|| usual.is_file().then_some(usual)) else {
-        return Ok(Recorder::witness_only(SYSLOG.into()));
+        return Ok(ActionRecorder::witness_only(SYSLOG.into()));
     };
     let options = config::audit_options(file)?;
     // The recorder says what keeps it from writing there.
     let _ = make_dir(&options);
-    Ok(Recorder::new(options))
+    Ok(ActionRecorder::new(options))
 }
 
 fn make_dir(options: &Options) -> std::io::Result<()> {

@@ -24,7 +24,7 @@ use crate::pool::Availability;
 use crate::status::Reason;
 
 /// How long requests wait, at most, for the next start where no worker is left.
-const PATIENCE: Duration = Duration::from_secs(1);
+const NEXT_START_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Reads the state, and asks for actions.
 pub(super) type DecisionRule = fn(&State, Instant) -> Vec<Action>;
@@ -193,7 +193,8 @@ fn set_availability(state: &State, now: Instant) -> Vec<Action> {
     let serves = |worker: &Worker| worker.is_serving() || worker.is_draining();
     // Once is an accident, and the next try is on its way.
     let failures_max = u32::from(state.generations.current().is_some());
-    let is_broken = state.pace.failed_starts > failures_max || state.pace.wait(now) > PATIENCE;
+    let is_broken =
+        state.pace.failed_starts > failures_max || state.pace.wait(now) > NEXT_START_TIMEOUT;
     let reason = if state.is_ending() {
         "the pool ends"
     } else if is_broken && !state.workers.iter().any(|(_, worker)| serves(worker)) {

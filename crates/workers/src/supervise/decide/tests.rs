@@ -275,7 +275,7 @@ fn requests_wait_for_the_next_worker_when_all_died_in_service_until_that_is_far_
         pool.state.pace.fail(pool.now);
         assert_eq!(refused(&pool), None, "the next starts within 800 ms");
     }
-    while pool.state.pace.wait(pool.now) <= PATIENCE {
+    while pool.state.pace.wait(pool.now) <= NEXT_START_TIMEOUT {
         pool.state.pace.fail(pool.now);
     }
     assert!(refused(&pool).is_some());

@@ -99,12 +99,12 @@ impl LiveSource {
         eprintln!("note: the server at {address} has gone; it is asked again until it is back");
         self.dropped_before = self.dropped.load(Ordering::Relaxed);
         loop {
-            let until = Instant::now() + self.backoff.delay();
-            while Instant::now() < until {
+            let end = Instant::now() + self.backoff.delay();
+            while Instant::now() < end {
                 if self.stop.load(Ordering::Relaxed) {
                     return false;
                 }
-                std::thread::sleep(LOOK.min(until.saturating_duration_since(Instant::now())));
+                std::thread::sleep(LOOK.min(end.saturating_duration_since(Instant::now())));
             }
             if let Ok(stream) = Stream::open(&self.view) {
                 eprintln!("note: the server at {address} is back");
