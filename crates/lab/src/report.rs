@@ -14,9 +14,7 @@
 //! absent or 0, and the verdict is `unclear`.
 
 mod html;
-mod number;
 mod sentences;
-mod svg;
 mod text;
 mod words;
 
@@ -317,7 +315,11 @@ impl TimeAxis {
     fn label(&self, value: f64) -> String {
         let Some(unit) = self.unit else {
             let is_whole = (value - value.round()).abs() < 1e-6;
-            return if is_whole { number::count(value.round() as u64) } else { String::new() };
+            return if is_whole {
+                screen::number::count(value.round() as u64)
+            } else {
+                String::new()
+            };
         };
         let text = format!("{value:.3}");
         format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'))

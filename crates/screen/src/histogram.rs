@@ -35,19 +35,29 @@ pub struct Bins {
 impl Bins {
     /// Counts `values` in `count` bins from `low` to `high`. Logarithmic only where both are
     /// positive; values that are not finite are not counted.
-    pub fn new(values: &[f64], count: usize, (low, high): (f64, f64), is_log: bool) -> Self {
+    pub fn new(values: &[f64], count: usize, ends: (f64, f64), is_log: bool) -> Self {
+        Self::weighted(values.iter().map(|value| (*value, 1)), count, ends, is_log)
+    }
+
+    /// Counts values that were met several times, as [`Bins::new`] does.
+    pub fn weighted(
+        values: impl Iterator<Item = (f64, u64)>,
+        count: usize,
+        (low, high): (f64, f64),
+        is_log: bool,
+    ) -> Self {
         let is_log = is_log && low > 0.0;
         let mut bins =
             Self { low, high, is_log, counts: vec![0; count.max(1)], below: 0, above: 0 };
         let scale = Scale::new(low, high, is_log);
         let last = bins.counts.len() - 1;
-        for &value in values.iter().filter(|value| value.is_finite()) {
+        for (value, times) in values.filter(|(value, _)| value.is_finite()) {
             match value {
-                _ if value < low => bins.below += 1,
-                _ if value > high => bins.above += 1,
+                _ if value < low => bins.below += times,
+                _ if value > high => bins.above += times,
                 _ => {
                     let at = (scale.position(value) * bins.counts.len() as f64) as usize;
-                    bins.counts[at.min(last)] += 1;
+                    bins.counts[at.min(last)] += times;
                 }
             }
         }

@@ -1,8 +1,8 @@
-//! Draws small charts and tables as text, for the tools of the terminal.
+//! Draws small charts and tables, as text and in HTML.
 //!
 //! [`Plot`], [`Histogram`], [`PairedBars`] and [`Table`] are values with a `render` that returns
-//! lines. Also here: helpers for text (`text`), round numbers for axes (`scale`), and how to draw
-//! ([`Style`]). Nothing here writes to a terminal.
+//! lines. Also here: helpers for text (`text`), numbers for people ([`number`]), and how to draw
+//! ([`Style`]). [`page`] and [`svg`] make reports in HTML. Nothing here writes to a terminal.
 //! Invariants: lines are at most [`Style::width`] columns wide, or 20 where that is less. Only bars
 //! whose numbers leave them no room may be wider (`bars`). What `render`, `cut`, `clean` and
 //! `wrapped` show of a user's text has no control characters, so no file can steer a terminal.
@@ -11,9 +11,12 @@
 
 mod bars;
 mod histogram;
+pub mod number;
+pub mod page;
 mod plot;
 mod scale;
 mod style;
+pub mod svg;
 mod table;
 mod text;
 

@@ -7,7 +7,7 @@
 //! sides. Values outside go to the nearer end. A logarithmic scale whose low end is not above 0 is
 //! linear. Where no round number fits, an end itself is a tick.
 //! `Bins` counts by `Scale`: another formula moves the bins of histograms. By `is_wide` reports of
-//! `lab` choose logarithmic bins and axes, and `log` in their JSON. Its pages (`report/svg.rs`)
+//! `lab` choose logarithmic bins and axes, and `log` in their JSON. Pages (`svg.rs`)
 //! take [`ticks`] from here, and have logarithmic ones of their own.
 //! Never here: how a number reads, which the caller's [`Label`] says.
 

@@ -5,7 +5,7 @@
 //! left stay. `cut` and `wrapped` keep to the width, and in ASCII to ASCII. `padded` only adds
 //! spaces: it neither cleans nor cuts.
 //! A sign that sentences of the laboratory use, such as `≤`, needs an arm in `shown`; else it
-//! becomes `?` in ASCII. The laboratory cleans its pages by `clean` (`lab`, `report/svg.rs`), and
+//! becomes `?` in ASCII. Pages are cleaned by `clean` (`svg.rs`), and
 //! what errors repeat of a file by `cut` (`import/rows.rs`).
 //! Never here: colours (`style.rs`), whose escape sequences would count as width.
 

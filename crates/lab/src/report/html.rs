@@ -2,25 +2,23 @@
 //!
 //! Histogram, quantiles, steps and attributes have their figures beside them as a table; the line
 //! of calls has none. Light and dark follow the reader's system, and a phone shows it without
-//! zooming. A new class, here or in `svg.rs`, needs its rule in `page.css`. docs/lab/report.md
+//! zooming. A new class needs its rule in `page.css` of `screen`. docs/lab/report.md
 //! shows a picture of the page.
 //! Invariant: every text that comes from users goes through `escaped` and cannot become markup.
 //! What stands between backticks in sentences of verdicts and in notes is code; in figures it is
 //! not.
-//! Charts are drawn in `svg.rs`. All reasons of failures are shown; `text.rs` shows eight. Notes
-//! are those of the first target only.
+//! Page and charts are those of `screen`. All reasons of failures are shown; `text.rs` shows eight.
+//! Notes are those of the first target only.
 
 use screen::Ink;
 use verdicts::Sorted;
 
 use super::Report;
-use super::number::{count, p, percent, time};
 use super::sentences::{comparison, line_title, summary};
-use super::svg::{self, Pair, Title, escaped};
 use super::words::{in_words, named};
-
-/// The style sheet, inlined.
-const STYLE: &str = include_str!("page.css");
+use screen::number::{count, p, percent, time};
+use screen::page::{self, figure, folded, table};
+use screen::svg::{self, Pair, Title, escaped};
 
 impl Report<'_> {
     /// Returns the report as one self-contained HTML page.
@@ -35,16 +33,7 @@ struct HtmlReport<'r>(&'r Report<'r>);
 impl HtmlReport<'_> {
     fn page(&self) -> String {
         let name = if self.0.name.is_empty() { "Latencies" } else { self.0.name };
-        let mut out = format!(
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-             style-src 'unsafe-inline'\">\n\
-             <title>{0} · latency report</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
-             <main>\n\
-             <header>\n<h1>{0}</h1>\n",
-            escaped(name)
-        );
+        let mut out = format!("<header>\n<h1>{}</h1>\n", escaped(name));
         out += &format!("<p class=\"faint\">{}</p>\n", escaped(&summary(self.0)));
         out += &self.reasons();
         out += "</header>\n<section>\n<h2>Verdict</h2>\n";
@@ -71,7 +60,7 @@ impl HtmlReport<'_> {
         out += "<footer>Made by <code>tidegate lab report</code>. Intervals are at 95 %; slow \
                 calls are those over ";
         out += &escaped(&time(self.0.slow_over_ms));
-        out + ".</footer>\n</main>\n</body>\n</html>\n"
+        page::whole(&format!("{name} · latency report"), &(out + ".</footer>\n"))
     }
 
     fn reasons(&self) -> String {
@@ -144,7 +133,7 @@ impl HtmlReport<'_> {
             (vec![format!("{} to {}", time(low), time(high)), count(*calls)], false)
         });
         let table = table(&["latency", "calls"], rows);
-        figure("Calls by latency", &svg::histogram(title, counted, &marks), &folded(&table))
+        figure("Calls by latency", &svg::histogram(title, &bins, &marks), &folded(&table))
     }
 
     fn quantiles(&self) -> String {
@@ -282,33 +271,6 @@ fn with_code(text: &str) -> String {
         _ => format!("<code>{}</code>", escaped(part)),
     });
     parts.collect()
-}
-
-fn figure(title: &str, drawing: &str, below: &str) -> String {
-    let title = escaped(title);
-    format!(
-        "<section>\n<h2>{title}</h2>\n<figure>\n<div class=\"scroll\">\n{drawing}</div>\n\
-         </figure>\n{below}\n</section>\n"
-    )
-}
-
-/// A table that is there for who wants figures, or cannot see the drawing.
-fn folded(table: &str) -> String {
-    format!("<details><summary>As a table</summary>\n{table}</details>")
-}
-
-fn table(heads: &[&str], rows: impl Iterator<Item = (Vec<String>, bool)>) -> String {
-    let heads = heads.iter().map(|head| format!("<th scope=\"col\">{}</th>", escaped(head)));
-    let mut out = format!(
-        "<div class=\"scroll\"><table>\n<thead><tr>{}</tr></thead>\n",
-        heads.collect::<String>()
-    );
-    for (row, is_alarming) in rows {
-        let class = if is_alarming { " class=\"alarm\"" } else { "" };
-        let cells = row.iter().map(|cell| format!("<td>{}</td>", escaped(cell)));
-        out += &format!("<tr{class}>{}</tr>\n", cells.collect::<String>());
-    }
-    out + "</table></div>\n"
 }
 
 #[cfg(test)]

@@ -3,10 +3,11 @@
 //! Also the title of the line chart. Text and HTML both print these, so they say the same words; a
 //! change shows in both. docs/lab/report.md and docs/lab/example-cache-lock.md show them. Verdicts
 //! are put into words in `words.rs`.
-//! Invariant: figures are formatted by `number.rs`. Without a second target there is no comparison.
+//! Invariant: figures are formatted by `screen::number`. Without a second target there is no
+//! comparison.
 
 use super::Report;
-use super::number::{count, of, p, time};
+use screen::number::{count, of, p, time};
 
 /// One sentence of what was measured.
 pub(super) fn summary(report: &Report<'_>) -> String {

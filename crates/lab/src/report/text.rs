@@ -9,17 +9,17 @@
 //! Bound: of failures, and of rows left out, eight reasons each are shown, the rest is dropped
 //! without a word. Bins are put together where there is less room. Notes are those of the first
 //! target only.
-//! Charts and tables are drawn by `screen`, figures formatted by `number.rs`.
+//! Charts and tables are drawn by `screen`, figures formatted by its `number`.
 
 use screen::{
     Align, Bar, Bins, Cell, Column, Histogram, Ink, PairedBars, Plot, Style, Table, WIDTH_MIN, cut,
     wrapped,
 };
 
-use super::number::{count, p, percent, tick, time};
 use super::sentences::{comparison, line_title, summary};
 use super::words::{in_words, named};
 use super::{LatencyHistogram, Report};
+use screen::number::{count, p, percent, tick, time};
 
 /// Rows of the line plot and of the histogram.
 const PLOT_ROWS: usize = 10;

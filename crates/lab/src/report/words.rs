@@ -16,8 +16,8 @@ use verdicts::{
     SHARED_RATE_P_MIN, StepShare, StepVerdict, Verdict,
 };
 
-use super::number::{count, digits, exact, interval, p, percent, time};
 use super::tooth_ms;
+use screen::number::{count, digits, exact, interval, p, percent, time};
 
 /// Steps whose parts of the excess are named one by one.
 const PARTS_MAX: usize = 3;

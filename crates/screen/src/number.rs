@@ -5,14 +5,14 @@
 //! is no number. Other functions take finite numbers. No time reads as a power of ten; a p-value
 //! may.
 //!
-//! Rounding is for text and HTML only; JSON has the numbers as they are. `load_test/text.rs` and
-//! `command/text.rs` have formats of their own.
+//! Rounding is for text and HTML only; JSON has the numbers as they are. Of the laboratory,
+//! `load_test/text.rs` and `command/text.rs` have formats of their own.
 
 /// Less than this many milliseconds is what arithmetic leaves of nothing.
 const NOTHING_MS: f64 = 1e-9;
 
 /// Returns a time as `850 µs`, `12.3 ms`, `1.50 s`, `2.5 min`.
-pub(super) fn time(ms: f64) -> String {
+pub fn time(ms: f64) -> String {
     let size = ms.abs();
     match size {
         _ if !ms.is_finite() => "unknown".to_owned(),
@@ -27,7 +27,7 @@ pub(super) fn time(ms: f64) -> String {
 }
 
 /// Returns a time on an axis: as short as it can be.
-pub(super) fn tick(ms: f64) -> String {
+pub fn tick(ms: f64) -> String {
     let text = time(ms);
     let Some((number, unit)) = text.split_once(' ') else { return text };
     if !number.contains('.') {
@@ -38,7 +38,7 @@ pub(super) fn tick(ms: f64) -> String {
 
 /// Returns milliseconds to a tenth of what is certain of them: as many digits as its interval
 /// justifies.
-pub(super) fn exact(ms: f64, ci_ms: [f64; 2]) -> String {
+pub fn exact(ms: f64, ci_ms: [f64; 2]) -> String {
     let width = ci_ms[1] - ci_ms[0];
     if !(width > 0.0 && width.is_finite()) {
         return time(ms);
@@ -48,7 +48,7 @@ pub(super) fn exact(ms: f64, ci_ms: [f64; 2]) -> String {
 }
 
 /// Returns an interval as `499.6 to 500.9 ms`.
-pub(super) fn interval(ci_ms: [f64; 2]) -> String {
+pub fn interval(ci_ms: [f64; 2]) -> String {
     let width = ci_ms[1] - ci_ms[0];
     let places = match width {
         _ if width > 0.0 && width.is_finite() => {
@@ -60,7 +60,7 @@ pub(super) fn interval(ci_ms: [f64; 2]) -> String {
 }
 
 /// Returns a share as `18 %`, `0.4 %`.
-pub(super) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
         _ if !percent.is_finite() => "unknown".to_owned(),
@@ -72,7 +72,7 @@ pub(super) fn percent(share: f64) -> String {
 }
 
 /// Returns a p-value as `p = 0.013`, `p = 2e-9`.
-pub(super) fn p(p: f64) -> String {
+pub fn p(p: f64) -> String {
     match p {
         _ if p.is_nan() => "p unknown".to_owned(),
         _ if p >= 0.995 => "p = 1".to_owned(),
@@ -84,7 +84,7 @@ pub(super) fn p(p: f64) -> String {
 }
 
 /// Returns a count with commas between thousands.
-pub(super) fn count(count: u64) -> String {
+pub fn count(count: u64) -> String {
     let text = count.to_string();
     let mut out = String::new();
     for (at, digit) in text.chars().enumerate() {
@@ -97,12 +97,12 @@ pub(super) fn count(count: u64) -> String {
 }
 
 /// Returns `count` things by their name: `1 call`, `1,000 calls`.
-pub(super) fn of(number: u64, one: &str, several: &str) -> String {
+pub fn of(number: u64, one: &str, several: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { several })
 }
 
 /// Returns a number with so many digits that matter, never in powers of ten.
-pub(super) fn digits(value: f64, matter: i32) -> String {
+pub fn digits(value: f64, matter: i32) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }

@@ -1,16 +1,17 @@
-//! Draws the charts of the HTML report as SVG, written by hand: numbers in, text out.
+//! Draws the charts of HTML reports as SVG, written by hand: numbers in, text out.
 //!
-//! Line of calls, histogram with marks, latency by quantile, paired bars. [`escaped`] serves the
-//! page, too.
+//! Line of calls, histogram with marks, latency by quantile, paired bars, heat map. [`escaped`]
+//! serves pages, too.
 //! Invariant: every text is escaped. Colours come from `page.css` by class, so light and dark need
 //! no second drawing. Every chart has a title and a description for those who cannot see it.
 //! Bound: beyond 1,200 points a line keeps first, lowest, highest and last of each column; above
 //! 400 it has no dots. A line without points, and quantiles of fewer than two calls, give an empty
-//! text. Axes of text charts are in `screen`.
+//! text. Axes of text charts are in `plot.rs` and `histogram.rs`.
 
 use std::fmt::Write;
 
-use super::number::{count, tick};
+use crate::histogram::Bins;
+use crate::number::{count, of, tick};
 
 /// Width of the drawings in their own units; the page scales them.
 const WIDTH: f64 = 720.0;
@@ -24,9 +25,9 @@ const COLUMNS: usize = 1200;
 const DOTS_MAX: usize = 400;
 
 /// Returns text as HTML and SVG take it.
-pub(super) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for character in screen::clean(text).chars() {
+    for character in crate::clean(text).chars() {
         match character {
             '&' => out += "&amp;",
             '<' => out += "&lt;",
@@ -61,7 +62,7 @@ impl Axis {
 
     fn ticks(&self, most: usize) -> Vec<f64> {
         if !self.is_log {
-            return screen::ticks(self.low, self.high, most);
+            return crate::ticks(self.low, self.high, most);
         }
         let powers = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
         let steps: &[f64] = if self.high / self.low > 1e3 { &[1.0] } else { &[1.0, 2.0, 5.0] };
@@ -137,7 +138,7 @@ fn up(high: f64, height: f64) -> Axis {
 
 /// What a chart is called, for those who cannot see it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Title<'a> {
+pub struct Title<'a> {
     /// In a few words.
     pub short: &'a str,
     /// In a sentence.
@@ -145,7 +146,7 @@ pub(super) struct Title<'a> {
 }
 
 /// Latencies against time, in milliseconds; the second line is what it is compared with.
-pub(super) fn line(
+pub fn line(
     title: Title<'_>,
     lines: &[&[(f64, f64)]],
     x: &dyn Fn(f64) -> String,
@@ -215,16 +216,12 @@ fn path(points: &[(f64, f64)], across: &Axis, up: &Axis) -> String {
 }
 
 /// Counts in bins, with marks under the axis.
-pub(super) fn histogram(
-    title: Title<'_>,
-    counted: &super::LatencyHistogram,
-    marks: &[f64],
-) -> String {
+pub fn histogram(title: Title<'_>, counted: &Bins, marks: &[f64]) -> String {
     const HEIGHT: f64 = 240.0;
     let mut drawing = Drawing::new(HEIGHT, title.short, title.about);
     let highest = counted.counts.iter().copied().max().unwrap_or(0).max(1);
     let up = up(highest as f64, HEIGHT);
-    let across = across(counted.low_ms, counted.high_ms, counted.log);
+    let across = across(counted.low, counted.high, counted.is_log);
     // Half a call is none.
     drawing.grid(&up, &|value| match value.fract() == 0.0 {
         true => count(value as u64),
@@ -237,14 +234,14 @@ pub(super) fn histogram(
         // The rarest still shows.
         let y = up.place(*calls as f64).min(floor - 1.5);
         let (bar, height) = ((width - 1.5).max(1.0), floor - y);
-        let about = super::number::of(*calls, "call", "calls");
+        let about = of(*calls, "call", "calls");
         drawing.push(&format!(
             "<rect class=\"bar\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{bar:.1}\" \
              height=\"{height:.1}\"><title>{about}</title></rect>"
         ));
     }
     drawing.below(&across, &tick);
-    for mark in marks.iter().filter(|mark| (counted.low_ms..=counted.high_ms).contains(*mark)) {
+    for mark in marks.iter().filter(|mark| (counted.low..=counted.high).contains(*mark)) {
         let x = across.place(*mark);
         drawing.push(&format!("<path class=\"tooth\" d=\"M{x:.1} {TOP}V{floor}\"/>"));
         drawing.push(&format!("<path class=\"mark\" d=\"M{x:.1} {floor}l-5 9h10z\"/>"));
@@ -254,7 +251,7 @@ pub(super) fn histogram(
 
 /// Latency against quantile: equal steps across are tenfold rarer calls. Each line is the sorted
 /// latencies of a series.
-pub(super) fn quantiles(title: Title<'_>, lines: &[&[f64]], is_log: bool) -> String {
+pub fn quantiles(title: Title<'_>, lines: &[&[f64]], is_log: bool) -> String {
     const HEIGHT: f64 = 240.0;
     let mut drawing = Drawing::new(HEIGHT, title.short, title.about);
     let longest = lines.iter().map(|line| line.len()).max().unwrap_or(0);
@@ -293,7 +290,7 @@ pub(super) fn quantiles(title: Title<'_>, lines: &[&[f64]], is_log: bool) -> Str
 
 /// One row of two bars.
 #[derive(Debug, Clone)]
-pub(super) struct Pair {
+pub struct Pair {
     /// What both are of.
     pub name: String,
     /// Left and right: how long, and how it reads.
@@ -303,7 +300,7 @@ pub(super) struct Pair {
 }
 
 /// Draws two bars a row, one to the left and one to the right.
-pub(super) fn pairs(title: Title<'_>, heads: [&str; 2], rows: &[Pair], is_shared: bool) -> String {
+pub fn pairs(title: Title<'_>, heads: [&str; 2], rows: &[Pair], is_shared: bool) -> String {
     const ROW: f64 = 24.0;
     const NAME: f64 = 170.0;
     const HALF: f64 = (WIDTH - NAME) / 2.0;
@@ -323,7 +320,7 @@ pub(super) fn pairs(title: Title<'_>, heads: [&str; 2], rows: &[Pair], is_shared
         drawing.text(
             (NAME - 10.0, y + 14.0),
             class,
-            &screen::cut(&row.name, 24, &Default::default()),
+            &crate::cut(&row.name, 24, &Default::default()),
         );
         for (side, (value, text)) in row.bars.iter().enumerate() {
             let x = NAME + HALF * side as f64;
@@ -342,6 +339,45 @@ pub(super) fn pairs(title: Title<'_>, heads: [&str; 2], rows: &[Pair], is_shared
             ));
             drawing.text((x + width + 6.0, y + 14.0), "tick", text);
         }
+    }
+    drawing.done()
+}
+
+/// Draws how often each of some bins was met, column by column, the first bin at the bottom. The
+/// darker a cell, the higher its count, by the logarithm.
+pub fn heat_map(
+    title: Title<'_>,
+    columns: &[Vec<u64>],
+    x: &dyn Fn(usize) -> String,
+    y: &dyn Fn(usize) -> String,
+) -> String {
+    const ROW: f64 = 10.0;
+    const TICKS: usize = 6;
+    let rows = columns.iter().map(Vec::len).max().unwrap_or(0);
+    if rows == 0 {
+        return String::new();
+    }
+    let height = TOP + BOTTOM + ROW * rows as f64;
+    let mut drawing = Drawing::new(height, title.short, title.about);
+    let highest = columns.iter().flatten().copied().max().unwrap_or(0);
+    let width = (WIDTH - LEFT - RIGHT) / columns.len() as f64;
+    let floor = height - BOTTOM;
+    for (at, column) in columns.iter().enumerate() {
+        for (bin, count) in column.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let shade = (1.0 + *count as f64).ln() / (1.0 + highest as f64).ln();
+            let (x, y) = (LEFT + at as f64 * width, floor - (bin + 1) as f64 * ROW);
+            drawing.push(&format!(
+                "<rect class=\"bar\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" \
+                 height=\"{ROW}\" opacity=\"{shade:.2}\"><title>{}</title></rect>",
+                self::count(*count)
+            ));
+        }
+    }
+    for bin in (0..rows).step_by(rows.div_ceil(TICKS)) {
+        drawing.text((LEFT - 8.0, floor - bin as f64 * ROW + 4.0), "tick end", &y(bin));
+    }
+    for at in (0..columns.len()).step_by(columns.len().div_ceil(TICKS)) {
+        drawing.text((LEFT + at as f64 * width, floor + 18.0), "tick", &x(at));
     }
     drawing.done()
 }

@@ -39,7 +39,17 @@ fn empty_and_equal_values_are_drawn_or_nothing() {
 #[test]
 fn teeth_are_marked_where_they_stand() {
     let counted =
-        crate::LatencyHistogram { low_ms: 0.0, high_ms: 100.0, log: false, counts: vec![5, 0, 1] };
+        Bins { low: 0.0, high: 100.0, is_log: false, counts: vec![5, 0, 1], below: 0, above: 0 };
     let svg = histogram(TITLE, &counted, &[50.0, 500.0]);
     assert_eq!((svg.matches("class=\"tooth\"").count(), svg.matches("<rect").count()), (1, 2));
+}
+
+#[test]
+fn a_heat_map_has_a_cell_for_each_count_that_is_not_zero() {
+    let columns = [vec![0, 1], vec![0, 0], vec![100, 0]];
+    let label = |at: usize| format!("<{at}>");
+    let svg = heat_map(TITLE, &columns, &label, &label);
+    assert_eq!(svg.matches("<rect").count(), 2);
+    assert!(svg.contains("&lt;0&gt;") && !svg.contains("<0>"), "{svg}");
+    assert!(heat_map(TITLE, &[], &label, &label).is_empty());
 }
