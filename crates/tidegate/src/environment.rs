@@ -3,8 +3,8 @@
 //! `TIDEGATE_LOG` and `TIDEGATE_ADMIN_TOKEN` are Tidegate's own; the token wins over the
 //! configuration. `LOG_LEVEL`, `JSON_LOGS` and those in capitals below are what images for Python
 //! APIs use, gunicorn's among them. Over `LOG_LEVEL` `TIDEGATE_LOG` wins, and over the others the
-//! configuration. `COLUMNS`, `NO_COLOR` and `TERM` say how to draw, `XDG_CONFIG_HOME` and `HOME`
-//! where a user keeps configurations. The host's name is here, too.
+//! configuration. `COLUMNS`, `NO_COLOR`, `TERM` and the locale say how to draw. `XDG_CONFIG_HOME`
+//! and `HOME` say where a user keeps configurations. The host's name is here, too.
 //! Invariant: an empty value is as none, and one of an image that cannot be read is an error. Only
 //! `TIDEGATE_LOG` is taken as it is; an unknown `LOG_LEVEL` is as none.
 //! What wins between variable and configuration, `config.rs` and the role's crate decide. A new
@@ -160,6 +160,14 @@ pub(crate) fn columns() -> Option<usize> {
 /// Whether the user wants no colours (`NO_COLOR`, no-color.org).
 pub(crate) fn has_no_colour() -> bool {
     text("NO_COLOR").is_some() || text("TERM").is_some_and(|term| term == "dumb")
+}
+
+/// Whether the user's terminal has ASCII only, by the first of `LC_ALL`, `LC_CTYPE` and `LANG`
+/// that is set (POSIX, XBD 8.2). Where none is, it has UTF-8.
+pub(crate) fn has_only_ascii() -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(text).unwrap_or_default();
+    let locale = locale.to_ascii_lowercase();
+    !locale.is_empty() && !locale.contains("utf-8") && !locale.contains("utf8")
 }
 
 /// The folder of the user's configurations (`XDG_CONFIG_HOME`, else `.config` in `HOME`), as the

@@ -5,10 +5,13 @@
 //! standard input; `source` chooses.
 //! Invariants: data goes to stdout, notes and the status line to stderr. A reader that leaves ends
 //! the watch without a word, and so does a signal, after the total. Nothing is written but by
-//! `--save`.
-//! Never here: reading and showing exchanges, and saved queries (`traffic/saved.rs`).
+//! `--save` and `--report`.
+//! Never here: reading and showing exchanges, the full screen (`traffic/full_screen.rs`), and saved
+//! queries (`traffic/saved.rs`).
 
+mod full_screen;
 mod input;
+mod replay;
 mod running_server;
 mod saved;
 mod status;
@@ -21,18 +24,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use ::traffic::{
-    FollowedFile, Grouping, JournalSource, Limits, OutputFormat, OutputOptions, Query,
-    QueryOptions, Start, VlogdumpOptions, WatchError, WatchOptions, Watched,
+    Counts, FollowedFile, Grouping, JournalSource, Limits, OutputFormat, OutputOptions, Query,
+    QueryOptions, Start, Tally, VlogdumpOptions, WatchError, WatchOptions, Watched,
 };
 use anyhow::{Context, Error, Result, anyhow};
 use exchange::Filter;
+use screen::Style;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::cli::TrafficArgs;
 use crate::commands;
+use crate::environment;
 use crate::exit::Misuse;
 use crate::hint::Hint;
 use crate::output;
+use full_screen::Watching;
 use input::Interruptible;
 use running_server::{LiveSource, LiveView};
 use status::StatusLine;
@@ -58,28 +64,90 @@ pub(crate) fn command(args: &TrafficArgs) -> Result<()> {
     }
     let vlogdump = vlogdump(args).map_err(misused)?;
     let options = options(args, &vlogdump)?;
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        // A second one ends the process as it would have without this.
-        signal_hook::flag::register_conditional_default(signal, Arc::clone(&stop))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
-            .context("take signals over")?;
+    if let Some(report) = &args.report {
+        output::expect_replaceable(report)?;
     }
-    let needs_headers = vlogdump.asks_for_headers() || args.format == "har";
-    let Source { lines, dropped } = source(args, needs_headers, &stop)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    take_signals(args, &stop)?;
+    let needs_headers = vlogdump.asks_for_headers() || args.screen || args.format == "har";
+    let Source { lines, name, goes_on, dropped } = source(args, needs_headers, &stop)?;
+    if args.screen {
+        let watching = Watching { source: lines, name: name.clone(), goes_on, options };
+        let style = Style { ascii: environment::has_only_ascii(), ..output::style() };
+        let seen = full_screen::run(watching, style, &stop)?;
+        let dropped = dropped.load(Ordering::Relaxed);
+        report((args, &name), &seen.tally, &seen.counts, seen.dropped + dropped)?;
+        return seen.watched.map_or(Ok(()), |watched| ended(watched, &vlogdump, dropped));
+    }
     let mut status = StatusLine::new();
-    let out = BufWriter::with_capacity(64 << 10, io::stdout().lock());
-    let watched = ::traffic::watch(lines, out, options, |counts| {
+    let seen = |counts: &Counts| {
         status.show(counts);
         match stop.load(Ordering::Relaxed) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
-    });
+    };
+    let mut tally = Tally::default();
+    let watched = if args.report.is_some() {
+        let found = |exchange| {
+            tally.add(&exchange);
+            ControlFlow::Continue(())
+        };
+        ::traffic::watch_exchanges(lines, options, found, seen)
+    } else {
+        let out = BufWriter::with_capacity(64 << 10, io::stdout().lock());
+        ::traffic::watch(lines, out, options, seen)
+    };
     drop(status);
+    let dropped = dropped.load(Ordering::Relaxed);
+    if let Ok(watched) = &watched {
+        report((args, &name), &tally, &watched.counts, dropped)?;
+    }
+    ended(watched, &vlogdump, dropped)
+}
+
+/// Lets signals end the watch, so that what was seen so far is shown, and the terminal given back.
+fn take_signals(args: &TrafficArgs, stop: &Arc<AtomicBool>) -> Result<()> {
+    for signal in [SIGINT, SIGTERM] {
+        if !args.screen {
+            // A second one ends the process as it would have without this.
+            signal_hook::flag::register_conditional_default(signal, Arc::clone(stop))
+                .context("take signals over")?;
+        }
+        signal_hook::flag::register(signal, Arc::clone(stop)).context("take signals over")?;
+    }
+    Ok(())
+}
+
+/// Writes the page, if one is asked for.
+fn report(
+    (args, name): (&TrafficArgs, &str),
+    tally: &Tally,
+    counts: &Counts,
+    dropped: u64,
+) -> Result<()> {
+    let Some(file) = &args.report else { return Ok(()) };
+    output::replace(file, &tally.to_html(name, counts, dropped))
+}
+
+fn is_stdin(args: &TrafficArgs) -> bool {
+    args.file.as_deref().is_none_or(|file| file == Path::new("-"))
+}
+
+fn source_name(args: &TrafficArgs) -> String {
+    let file = args.file.as_deref().filter(|_| !is_stdin(args));
+    file.map_or_else(|| "standard input".to_owned(), |file| file.display().to_string())
+}
+
+/// Says how a watch has ended.
+fn ended(
+    watched: Result<Watched, WatchError>,
+    vlogdump: &VlogdumpOptions,
+    dropped: u64,
+) -> Result<()> {
     match watched {
         Ok(watched) => {
-            note(&watched, &vlogdump, dropped.load(Ordering::Relaxed));
+            note(&watched, vlogdump, dropped);
             Ok(())
         }
         // Whoever read has seen enough.
@@ -127,9 +195,12 @@ fn options(args: &TrafficArgs, vlogdump: &VlogdumpOptions) -> Result<WatchOption
         "raw" => Grouping::Raw,
         _ => Grouping::Vxid,
     });
-    if grouping == Some(Grouping::Raw) && (filter.is_some() || args.format == "har") {
+    let needs_exchanges =
+        filter.is_some() || args.format == "har" || args.screen || args.report.is_some();
+    if grouping == Some(Grouping::Raw) && needs_exchanges {
         return Err(misused(anyhow!(
-            "`-g raw` shows records, and filters, vlogdump's options and `har` are of exchanges"
+            "`-g raw` shows records; filters, vlogdump's options, `har`, `--screen` and `--report` \
+             are of exchanges"
         ))
         .context(ONLY_QUERIES));
     }
@@ -163,7 +234,11 @@ fn options(args: &TrafficArgs, vlogdump: &VlogdumpOptions) -> Result<WatchOption
 
 /// What is read.
 struct Source {
-    lines: Box<dyn Read>,
+    lines: Box<dyn Read + Send>,
+    /// What people call it.
+    name: String,
+    /// Whether it goes on until a signal.
+    goes_on: bool,
     /// Exchanges that a server has dropped, because we did not keep up.
     dropped: Arc<AtomicU64>,
 }
@@ -171,19 +246,22 @@ struct Source {
 fn source(args: &TrafficArgs, needs_headers: bool, stop: &Arc<AtomicBool>) -> Result<Source> {
     let is_named = args.server.admin.is_some() || args.server.config.is_some();
     if !is_named && (args.file.is_some() || !io::stdin().is_terminal()) {
-        return Ok(Source { lines: log(args, stop)?, dropped: Arc::default() });
+        let (name, goes_on) = (source_name(args), is_stdin(args) && !input::is_file());
+        return Ok(Source { lines: log(args, stop)?, name, goes_on, dropped: Arc::default() });
     }
     let (address, token) = commands::listener(&args.server)?;
     // Names that the server does not know are ours alone.
     let filter = args.filter.clone().filter(|filter| !filter.contains("var."));
     let with_headers =
         needs_headers || args.filter.as_ref().is_some_and(|filter| filter.contains("header."));
-    let view = LiveView { address, token, filter, with_headers };
+    let is_quiet = args.screen;
+    let view = LiveView { address, token, filter, with_headers, is_quiet };
     let live = LiveSource::open(view, Arc::clone(stop))?;
-    Ok(Source { dropped: live.dropped(), lines: Box::new(live) })
+    let name = format!("the server at {address}");
+    Ok(Source { dropped: live.dropped(), lines: Box::new(live), name, goes_on: true })
 }
 
-fn log(args: &TrafficArgs, stop: &Arc<AtomicBool>) -> Result<Box<dyn Read>> {
+fn log(args: &TrafficArgs, stop: &Arc<AtomicBool>) -> Result<Box<dyn Read + Send>> {
     let is_over = || {
         let stop = Arc::clone(stop);
         Box::new(move || stop.load(Ordering::Relaxed))
@@ -192,7 +270,7 @@ fn log(args: &TrafficArgs, stop: &Arc<AtomicBool>) -> Result<Box<dyn Read>> {
     let opened = |file: &Path| format!("open `{}`", file.display());
     Ok(match args.file.as_deref() {
         Some(dir) if dir.is_dir() => {
-            let follows = args.follow.then(|| is_over() as Box<dyn FnMut() -> bool>);
+            let follows = args.follow.then(|| is_over() as Box<dyn FnMut() -> bool + Send>);
             Box::new(JournalSource::open(dir, start, follows).with_context(|| opened(dir))?)
         }
         Some(file) if file == Path::new("-") => Box::new(Interruptible::stdin(Arc::clone(stop))),

@@ -22,7 +22,7 @@ use stdx::{Chain, RealDisk};
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Whether a source is to end though more may come.
-type IsOver = Box<dyn FnMut() -> bool>;
+type IsOver = Box<dyn FnMut() -> bool + Send>;
 
 /// Where a source begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

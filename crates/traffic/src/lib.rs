@@ -12,15 +12,19 @@
 mod access;
 mod assembly;
 mod follow;
+mod full_screen;
 mod guess;
 mod limits;
 mod lines;
 mod output;
+mod owned;
 mod query;
 mod records;
+mod report;
 mod seconds;
 mod summary;
 mod tag;
+mod tally;
 mod transaction;
 mod varnish;
 mod view;
@@ -29,9 +33,14 @@ mod watch;
 
 pub use assembly::Grouping;
 pub use follow::{FollowedFile, JournalSource, Start};
+pub use full_screen::{
+    FullScreen, ReplayRequest, Replayed, ScreenAction, ScreenEvent, ScreenOptions,
+};
 pub use guess::InputFormat;
 pub use limits::{Counts, Limits, Rate};
 pub use output::{OutputFormat, OutputOptions};
+pub use owned::OwnedExchange;
 pub use query::{Query, QueryError, QueryOptions};
+pub use tally::Tally;
 pub use vlogdump::{OPTION_NAMES, OptionError, VlogdumpOptions};
-pub use watch::{WatchError, WatchOptions, Watched, watch};
+pub use watch::{WatchError, WatchOptions, Watched, watch, watch_exchanges};

@@ -12,12 +12,14 @@ mod text;
 
 use std::io::{self, Write};
 
+pub(crate) use escape::escape;
+
 use crate::varnish::Record;
 use crate::view::{Side, View, split_header};
 
 /// The headers whose values are not shown.
 const SECRETS: [&[u8]; 4] = [b"authorization", b"cookie", b"set-cookie", b"proxy-authorization"];
-const REDACTED: &[u8] = b"[redacted]";
+pub(crate) const REDACTED: &[u8] = b"[redacted]";
 
 /// In which form exchanges are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,6 +48,32 @@ pub struct OutputOptions {
     pub shows_secrets: bool,
 }
 
+/// Where exchanges go.
+pub(crate) trait Show {
+    /// Takes an exchange.
+    fn write(&mut self, view: &View<'_>) -> io::Result<()>;
+
+    /// Takes a record of Varnish's log, which is no exchange.
+    fn write_record(&mut self, _record: &Record<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Shows what was taken, for nothing more comes at once.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Ends, after so many requests.
+    fn finish(&mut self, _requests: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Whether no more is wanted.
+    fn is_over(&self) -> bool {
+        false
+    }
+}
+
 /// Writes exchanges to `out`.
 pub(crate) struct Output<W> {
     out: W,
@@ -59,8 +87,10 @@ impl<W: Write> Output<W> {
     pub(crate) fn new(out: W, options: OutputOptions) -> Self {
         Self { out, options, buffer: Vec::new(), has_begun: false }
     }
+}
 
-    pub(crate) fn write(&mut self, view: &View<'_>) -> io::Result<()> {
+impl<W: Write> Show for Output<W> {
+    fn write(&mut self, view: &View<'_>) -> io::Result<()> {
         self.buffer.clear();
         match self.options.format {
             OutputFormat::Text => text::write(view, &self.options, &mut self.buffer),
@@ -76,7 +106,7 @@ impl<W: Write> Output<W> {
     }
 
     /// Writes a record as `varnishlog -g raw` does, or as JSON.
-    pub(crate) fn write_record(&mut self, record: &Record<'_>) -> io::Result<()> {
+    fn write_record(&mut self, record: &Record<'_>) -> io::Result<()> {
         self.buffer.clear();
         let is_header =
             record.tag.name().ends_with("Header") || record.tag.name().ends_with("Unset");
@@ -95,12 +125,12 @@ impl<W: Write> Output<W> {
         self.out.write_all(&self.buffer)
     }
 
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
+    fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
 
     /// Ends the form: text with the total of requests.
-    pub(crate) fn finish(&mut self, requests: u64) -> io::Result<()> {
+    fn finish(&mut self, requests: u64) -> io::Result<()> {
         match self.options.format {
             OutputFormat::Text => {
                 write!(self.out, "\n\nTotal number of requests: {requests}\n\n")?;
@@ -130,7 +160,7 @@ fn each_shown<'a>(
 }
 
 /// Whether the value of a header is not for everybody.
-fn is_secret(name: &[u8]) -> bool {
+pub(crate) fn is_secret(name: &[u8]) -> bool {
     SECRETS.iter().any(|secret| name.eq_ignore_ascii_case(secret))
 }
 

@@ -5,11 +5,11 @@
 //! Invariant: nothing is held but one record.
 //! Never here: exchanges, so neither filters nor vlogdump's options.
 
-use std::io::{self, Write};
+use std::io;
 
 use crate::assembly::Alone;
 use crate::limits::{Counts, Gauge};
-use crate::output::Output;
+use crate::output::Show;
 use crate::query::Query;
 use crate::seconds::{micros, words};
 use crate::summary::Era;
@@ -32,11 +32,11 @@ impl Records {
     }
 
     /// Reads a line, and shows its record if it is asked for.
-    pub(crate) fn line<W: Write>(
+    pub(crate) fn line<S: Show>(
         &mut self,
         line: &[u8],
         query: Option<&Query>,
-        (gauge, counts, output): (&mut Option<Gauge>, &mut Counts, &mut Output<W>),
+        (gauge, counts, output): (&mut Option<Gauge>, &mut Counts, &mut S),
     ) -> io::Result<()> {
         if line.is_empty() {
             return Ok(());

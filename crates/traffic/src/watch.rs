@@ -2,7 +2,8 @@
 //!
 //! Read [`watch`] top to bottom: guess the format, cut lines, read them into exchanges, ask the
 //! filters, write what is left. What is written is flushed whenever the source has nothing more at
-//! once, so that a slow stream is seen as it comes.
+//! once, so that a slow stream is seen as it comes. [`watch_exchanges`] hands the same exchanges
+//! over instead, for what draws or counts them.
 //! A source is anything that reads: a file, a pipe, a file that is followed. A running server's
 //! stream of journal lines is one as well: it needs no more than a `Read` of its lines.
 //! Bounds: those of `lines`, `assembly` and `limits`. Nothing here fails on what a source says.
@@ -19,7 +20,8 @@ use crate::assembly::{Assembler, Grouping};
 use crate::guess::{InputFormat, guess};
 use crate::limits::{Counts, Gauge, Limits};
 use crate::lines::Lines;
-use crate::output::{Output, OutputOptions};
+use crate::output::{Output, OutputOptions, Show};
+use crate::owned::OwnedExchange;
 use crate::query::{Query, QueryError};
 use crate::records::Records;
 use crate::summary::{self, Era};
@@ -89,20 +91,65 @@ pub fn watch(
     source: impl Read,
     out: impl Write,
     options: WatchOptions,
+    seen: impl FnMut(&Counts) -> ControlFlow<()>,
+) -> Result<Watched, WatchError> {
+    let output = Output::new(out, options.output);
+    run(source, output, options, seen)
+}
+
+/// Reads a source to its end, and hands over the exchanges that satisfy the options, as [`watch`]
+/// does; `found` may end the watch as well. Records alone (`-g raw`) are no exchanges.
+///
+/// # Errors
+/// Those of [`watch`], but for `Write`.
+pub fn watch_exchanges(
+    source: impl Read,
+    options: WatchOptions,
+    found: impl FnMut(OwnedExchange) -> ControlFlow<()>,
+    seen: impl FnMut(&Counts) -> ControlFlow<()>,
+) -> Result<Watched, WatchError> {
+    let handing = Handing { found, shows_secrets: options.output.shows_secrets, is_over: false };
+    run(source, handing, options, seen)
+}
+
+fn run(
+    source: impl Read,
+    output: impl Show,
+    options: WatchOptions,
     mut seen: impl FnMut(&Counts) -> ControlFlow<()>,
 ) -> Result<Watched, WatchError> {
     let mut lines = Lines::new(source);
-    let mut viewer = Viewer::new(out, options);
+    let mut viewer = Viewer::new(output, options);
     while let Some(chunk) = lines.chunk().map_err(WatchError::Read)? {
         viewer.chunk(chunk)?;
         viewer.output.flush().map_err(WatchError::Write)?;
         viewer.counts.too_long = lines.too_long;
-        if seen(&viewer.counts).is_break() {
+        if seen(&viewer.counts).is_break() || viewer.output.is_over() {
             break;
         }
     }
     viewer.counts.too_long = lines.too_long;
     viewer.finish()
+}
+
+/// Hands exchanges over as they are, to be kept.
+struct Handing<F> {
+    found: F,
+    shows_secrets: bool,
+    is_over: bool,
+}
+
+impl<F: FnMut(OwnedExchange) -> ControlFlow<()>> Show for Handing<F> {
+    fn write(&mut self, view: &View<'_>) -> io::Result<()> {
+        if !self.is_over {
+            self.is_over = (self.found)(OwnedExchange::new(view, self.shows_secrets)).is_break();
+        }
+        Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over
+    }
 }
 
 /// Reads lines of one format.
@@ -117,20 +164,19 @@ enum Reader {
     Line(InputFormat),
 }
 
-struct Viewer<W> {
+struct Viewer<S> {
     options: WatchOptions,
     reader: Reader,
     /// The query, for sources without records.
     query_filter: Option<Filter>,
     gauge: Option<Gauge>,
-    output: Output<W>,
+    output: S,
     counts: Counts,
     ended: u64,
 }
 
-impl<W: Write> Viewer<W> {
-    fn new(out: W, options: WatchOptions) -> Self {
-        let output = Output::new(out, options.output);
+impl<S: Show> Viewer<S> {
+    fn new(output: S, options: WatchOptions) -> Self {
         let gauge = options.limits.rate.map(Gauge::new);
         let reader = Reader::Unknown { looked_at: 0 };
         let counts = Counts::default();
@@ -294,10 +340,10 @@ impl<W: Write> Viewer<W> {
 }
 
 /// Writes an exchange, if the rate allows it.
-fn show<W: Write>(
+fn show<S: Show>(
     view: &View<'_>,
     time_us: u64,
-    (gauge, counts, output): (&mut Option<Gauge>, &mut Counts, &mut Output<W>),
+    (gauge, counts, output): (&mut Option<Gauge>, &mut Counts, &mut S),
 ) -> Result<(), WatchError> {
     if gauge.as_mut().is_some_and(|gauge| !gauge.admits(time_us)) {
         counts.over_rate += 1;

@@ -18,6 +18,8 @@ Examples: tidegate traffic --where 'status >= 500'      a running server, as it 
           tidegate traffic capture.txt -q 'ReqHeader:user-agent ~ \"iPod\" and RespStatus >= 500'
           tidegate traffic --save slow-misses 'Timestamp:Resp[2] > 0.5 and not Hit'
           varnishlog | tidegate traffic -Q slow-misses
+          tidegate traffic --screen data/journal --follow
+          tidegate traffic /var/log/nginx/access.log --report traffic.html
 docs/operating/traffic.md has every option, and what differs from vlogdump.";
 
 /// What to watch, and what of it to show.
@@ -83,6 +85,13 @@ pub(crate) struct TrafficArgs {
     /// Show `Authorization`, `Proxy-Authorization`, `Cookie` and `Set-Cookie` as they are.
     #[arg(long)]
     pub show_secrets: bool,
+    /// Show exchanges on the whole terminal, to be looked through, with details, tables and
+    /// charts; `?` there shows the keys.
+    #[arg(long, conflicts_with_all = ["format", "color"])]
+    pub screen: bool,
+    /// Write one HTML page about what was seen, at the end, and no exchanges to stdout.
+    #[arg(long, value_name = "FILE.html", conflicts_with_all = ["format", "color"])]
+    pub report: Option<PathBuf>,
     /// Save a query or a filter under a name, and end.
     #[arg(long, num_args = 2, value_names = ["NAME", "QUERY"], exclusive = true)]
     pub save: Vec<String>,

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::FileType;
 use rustix::io::Errno;
 
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
@@ -42,11 +43,19 @@ impl Read for Interruptible {
     }
 }
 
+/// Whether standard input is a file, which waits for its reader, and nobody for it.
+pub(super) fn is_file() -> bool {
+    let found = rustix::fs::fstat(io::stdin());
+    found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode).is_file())
+}
+
 /// What a packed file has inside; any other as it is.
 ///
 /// # Errors
 /// When its beginning cannot be read.
-pub(super) fn unpacked(mut input: impl BufRead + 'static) -> io::Result<Box<dyn Read>> {
+pub(super) fn unpacked(
+    mut input: impl BufRead + Send + 'static,
+) -> io::Result<Box<dyn Read + Send>> {
     Ok(match input.fill_buf()? {
         [0x1f, 0x8b, ..] => Box::new(flate2::bufread::MultiGzDecoder::new(input)),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => Box::new(zstd::Decoder::with_buffer(input)?),

@@ -42,6 +42,8 @@ pub(super) struct LiveView {
     pub filter: Option<String>,
     /// With the headers of requests.
     pub with_headers: bool,
+    /// Nothing is told on stderr, where a full screen is drawn.
+    pub is_quiet: bool,
 }
 
 /// The lines of a running server.
@@ -96,7 +98,7 @@ impl LiveSource {
     /// Waits for the server, and opens another view; returns false if a signal came.
     fn reopen(&mut self) -> bool {
         let address = self.view.address;
-        eprintln!("note: the server at {address} has gone; it is asked again until it is back");
+        self.tell(&format!("the server at {address} has gone; it is asked again until it is back"));
         self.dropped_before = self.dropped.load(Ordering::Relaxed);
         loop {
             let end = Instant::now() + self.backoff.delay();
@@ -107,11 +109,17 @@ impl LiveSource {
                 std::thread::sleep(LOOK.min(end.saturating_duration_since(Instant::now())));
             }
             if let Ok(stream) = Stream::open(&self.view) {
-                eprintln!("note: the server at {address} is back");
+                self.tell(&format!("the server at {address} is back"));
                 self.backoff.reset();
                 self.stream = Some(stream);
                 return true;
             }
+        }
+    }
+
+    fn tell(&self, text: &str) {
+        if !self.view.is_quiet {
+            eprintln!("note: {text}");
         }
     }
 

@@ -13,7 +13,7 @@ fn read(source: &mut FollowedFile) -> String {
 }
 
 /// Is over at the second look.
-fn at_second_look() -> Box<dyn FnMut() -> bool> {
+fn at_second_look() -> Box<dyn FnMut() -> bool + Send> {
     let mut looks = 0;
     Box::new(move || {
         looks += 1;

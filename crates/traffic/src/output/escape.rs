@@ -4,7 +4,7 @@
 //! by byte. Whatever else there is stays, also backslashes, so text without these is as it was.
 
 /// Appends `text`, escaped.
-pub(super) fn escape(text: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn escape(text: &[u8], out: &mut Vec<u8>) {
     let plain = text.iter().take_while(|byte| (0x20..0x7f).contains(*byte)).count();
     out.extend_from_slice(&text[..plain]);
     for chunk in text[plain..].utf8_chunks() {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Output, OutputFormat, OutputOptions};
+use super::{Output, OutputFormat, OutputOptions, Show};
 use crate::view::{Header, Headers, View};
 
 fn header(name: &'static str, value: &'static str) -> Header<'static> {

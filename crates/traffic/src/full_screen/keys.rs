@@ -1,0 +1,258 @@
+//! Says what each key does.
+//!
+//! A line that is being entered takes all keys but Enter, Esc and Ctrl-C. A paste goes only there:
+//! no paste presses keys. `KEYS` is what `?` shows.
+//! Invariant: nothing is sent anywhere before an address was entered. A method other than GET and
+//! HEAD needs a `y` as well.
+
+use exchange::Filter;
+use screen::{EntryLine, Ink, Input, Key};
+
+use super::curl::{self, ReplayRequest};
+use super::listing::Column;
+use super::{Detail, FullScreen, Page, Prompt, ScreenAction, TopColumn};
+use crate::tally::Dimension;
+
+pub(super) const KEYS: [(&str, &str); 17] = [
+    ("Tab, 1 to 5", "list, detail, top, histogram, heat map"),
+    ("arrows, PgUp, PgDn", "move; in detail, to the exchange before or after"),
+    ("Home, End", "to the first, to the last"),
+    ("Enter", "the exchange in detail, and back"),
+    ("f", "follow what comes, or stay"),
+    ("space", "pause the list; counts go on"),
+    ("/", "filter, such as status >= 500 and total > 50ms"),
+    ("s, S", "sort by the next column; the other way round"),
+    ("left, right", "in top: by route, status, client, decision, path, host"),
+    ("m, n, M", "mark; to the next marked; only marked"),
+    ("c", "copy as curl"),
+    ("r", "replay to HOST:PORT"),
+    ("x", "hide or show secrets, with --show-secrets"),
+    ("Esc", "leave a line, or back to the list"),
+    ("?", "these keys"),
+    ("q", "quit"),
+    ("any key", "closes this"),
+];
+
+impl FullScreen {
+    pub(super) fn input(&mut self, input: Input) -> Option<ScreenAction> {
+        match input {
+            Input::Resized(_, rows) => self.rows = rows.into(),
+            Input::Paste(text) => {
+                if let Some(Prompt::Filter(line) | Prompt::Address(line)) = &mut self.prompt {
+                    line.paste(&text);
+                }
+            }
+            Input::Key(Key::Interrupt) => return Some(ScreenAction::Quit),
+            Input::Key(key) => {
+                if self.notice.take().is_some() || std::mem::take(&mut self.shows_keys) {
+                    return (key == Key::Char('q')).then_some(ScreenAction::Quit);
+                }
+                if let Some(prompt) = self.prompt.take() {
+                    return self.entered(prompt, key);
+                }
+                self.message = None;
+                return self.pressed(key);
+            }
+        }
+        None
+    }
+
+    /// A key while a line is being entered.
+    fn entered(&mut self, mut prompt: Prompt, key: Key) -> Option<ScreenAction> {
+        match (&mut prompt, key) {
+            (_, Key::Escape) => {
+                self.message = None;
+                return None;
+            }
+            (Prompt::Filter(line), Key::Enter) => {
+                let text = line.text();
+                match Some(text.trim()).filter(|text| !text.is_empty()).map(Filter::parse) {
+                    Some(Err(error)) => self.message = Some((Ink::Alarm, error.to_string())),
+                    filter => {
+                        self.set_filter(filter.and_then(Result::ok));
+                        self.message = None;
+                        return None;
+                    }
+                }
+            }
+            (Prompt::Address(line), Key::Enter) => {
+                let address = line.text();
+                match self.replay(address.trim()) {
+                    Err(error) => self.message = Some((Ink::Alarm, error)),
+                    Ok(request) if request.is_safe() => return Some(self.sent(request)),
+                    Ok(request) => prompt = Prompt::Confirm(request),
+                }
+            }
+            (Prompt::Confirm(request), Key::Char('y')) => {
+                let request = request.clone();
+                return Some(self.sent(request));
+            }
+            (Prompt::Confirm(_), _) => return None,
+            (Prompt::Filter(line), key) => {
+                line.key(key);
+                let text = line.text();
+                let error = Some(text.trim()).filter(|text| !text.is_empty());
+                let error = error.and_then(|text| Filter::parse(text).err());
+                self.message = error.map(|error| (Ink::Second, error.to_string()));
+            }
+            (Prompt::Address(line), key) => line.key(key),
+        }
+        self.prompt = Some(prompt);
+        None
+    }
+
+    fn replay(&self, address: &str) -> Result<ReplayRequest, String> {
+        let (number, exchange) = self.current().ok_or("no exchange is selected")?;
+        ReplayRequest::new((number, exchange), address, self.has_hidden_secrets())
+    }
+
+    fn sent(&mut self, request: ReplayRequest) -> ScreenAction {
+        self.message = Some((Ink::Faint, format!("sent to {} …", request.address)));
+        ScreenAction::Replay(request)
+    }
+
+    fn pressed(&mut self, key: Key) -> Option<ScreenAction> {
+        match key {
+            Key::Char('q') => return Some(ScreenAction::Quit),
+            Key::Char('?') => self.shows_keys = true,
+            Key::Char(' ') => self.listing.pause(),
+            Key::Char('/') => {
+                let text = self.listing.filter().map(Filter::as_str).unwrap_or_default();
+                self.prompt = Some(Prompt::Filter(EntryLine::new(text)));
+            }
+            Key::Char(digit @ '1'..='5') => self.turn(digit as usize - '1' as usize),
+            Key::Tab => self.turn(self.page as usize + 1),
+            Key::BackTab => self.turn(self.page as usize + Page::ALL.len() - 1),
+            Key::Escape => self.turn(Page::List as usize),
+            Key::Char('x') if self.options.has_secrets => self.hides_secrets = !self.hides_secrets,
+            _ => {
+                return match self.page {
+                    Page::List | Page::Detail => self.of_exchange(key),
+                    Page::Top => self.in_top(key),
+                    Page::Histogram => {
+                        let count = self.route_count();
+                        self.routes.key(key, count, self.list_rows() / 3);
+                        None
+                    }
+                    Page::HeatMap => None,
+                };
+            }
+        }
+        None
+    }
+
+    fn route_count(&self) -> usize {
+        // The first row is all of them.
+        self.counted().table(Dimension::Route).rows().len() + 1
+    }
+
+    fn turn(&mut self, page: usize) {
+        self.page = Page::ALL[page % Page::ALL.len()];
+        if self.page == Page::Detail {
+            self.show_selected();
+        }
+    }
+
+    /// Takes the selected exchange into the view of details.
+    fn show_selected(&mut self) {
+        let selected = self.listing.selected();
+        self.detail = selected.map(|(number, exchange)| Detail {
+            number,
+            exchange: exchange.clone(),
+            first: 0,
+        });
+    }
+
+    /// A key about the exchanges, in the list and in detail.
+    fn of_exchange(&mut self, key: Key) -> Option<ScreenAction> {
+        match key {
+            Key::Enter if self.page == Page::List => {
+                let row = self.listing.scroll.selected(self.listing.count());
+                row.into_iter().for_each(|row| self.listing.scroll.select(row));
+                self.turn(Page::Detail as usize);
+            }
+            Key::Enter => self.turn(Page::List as usize),
+            Key::Char('f') => self.listing.follow(),
+            Key::Char('s') => {
+                let at = Column::ALL.iter().position(|one| *one == self.listing.sort);
+                let next = Column::ALL[(at.unwrap_or(0) + 1) % Column::ALL.len()];
+                self.listing.sort_by(next, matches!(next, Column::Milliseconds | Column::Bytes));
+            }
+            Key::Char('S') => self.listing.sort_by(self.listing.sort, !self.listing.descends),
+            Key::Char('m') => {
+                let number = self.current().map(|(number, _)| number);
+                number.into_iter().for_each(|number| self.listing.mark(number));
+            }
+            Key::Char('n') => {
+                if !self.listing.next_marked() {
+                    self.message = Some((Ink::Faint, "nothing is marked".to_owned()));
+                } else if self.page == Page::Detail {
+                    self.show_selected();
+                }
+            }
+            Key::Char('M') => self.listing.toggle_only_marked(),
+            Key::Char('c') => return self.copy(),
+            // Tried with any address, so that nobody enters one in vain.
+            Key::Char('r') => match self.replay("127.0.0.1:80") {
+                Ok(_) => self.prompt = Some(Prompt::Address(EntryLine::default())),
+                Err(error) => self.message = Some((Ink::Alarm, error)),
+            },
+            key => self.moved(key),
+        }
+        None
+    }
+
+    fn moved(&mut self, key: Key) {
+        let (count, rows) = (self.listing.count(), self.list_rows());
+        match (self.page, &mut self.detail, key) {
+            (Page::Detail, Some(detail), Key::PageUp) => {
+                detail.first = detail.first.saturating_sub(rows);
+            }
+            (Page::Detail, Some(detail), Key::PageDown) => detail.first += rows,
+            (Page::Detail, Some(detail), Key::Home) => detail.first = 0,
+            (Page::Detail, ..) => {
+                if self.listing.scroll.key(key, count, rows) {
+                    self.show_selected();
+                }
+            }
+            _ => {
+                self.listing.scroll.key(key, count, rows);
+            }
+        }
+    }
+
+    fn copy(&mut self) -> Option<ScreenAction> {
+        let (_, exchange) = self.current()?;
+        match curl::command(exchange, self.has_hidden_secrets()) {
+            Ok(text) => {
+                self.notice = Some(text.clone());
+                Some(ScreenAction::Copy(text))
+            }
+            Err(error) => {
+                self.message = Some((Ink::Alarm, error));
+                None
+            }
+        }
+    }
+
+    fn in_top(&mut self, key: Key) -> Option<ScreenAction> {
+        let count = Dimension::ALL.len();
+        let at = self.top.dimension as usize;
+        match key {
+            Key::Right => self.top.dimension = Dimension::ALL[(at + 1) % count],
+            Key::Left => self.top.dimension = Dimension::ALL[(at + count - 1) % count],
+            Key::Char('s') => {
+                let at = TopColumn::ALL.iter().position(|one| *one == self.top.sort);
+                self.top.sort = TopColumn::ALL[(at.unwrap_or(0) + 1) % TopColumn::ALL.len()];
+                self.top.ascends = self.top.sort == TopColumn::Key;
+            }
+            Key::Char('S') => self.top.ascends = !self.top.ascends,
+            key => {
+                let rows = self.counted().table(self.top.dimension).rows().len();
+                let height = self.list_rows().saturating_sub(1).max(1);
+                self.top.scroll.key(key, rows, height);
+            }
+        }
+        None
+    }
+}

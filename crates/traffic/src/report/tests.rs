@@ -1,0 +1,51 @@
+//! Claims about the page.
+
+use std::borrow::Cow;
+
+use crate::limits::Counts;
+use crate::owned::OwnedExchange;
+use crate::tally::Tally;
+use crate::view::View;
+
+#[test]
+fn the_page_has_tables_and_drawings_and_no_markup_of_a_client() {
+    let mut tally = Tally::default();
+    for number in 0..2000_u64 {
+        let url = format!("/<script>alert({number})</script>\u{1b}[2J\"onload='x'");
+        let view = View {
+            url: Cow::Owned(url.into_bytes()),
+            host: Some(Cow::Borrowed(b"<b>&")),
+            client: Cow::Borrowed(b"192.0.2.24"),
+            time_us: Some(1_795_233_252_000_000 + number * 1_000_000),
+            status: Some(if number % 100 == 0 { 503 } else { 200 }),
+            total_us: Some(1000 + number),
+            ..View::default()
+        };
+        tally.add(&OwnedExchange::new(&view, false));
+    }
+    let counts = Counts { lines: 2001, requests: 2000, unread: 1, ..Counts::default() };
+    let page = tally.to_html("<log> & co", &counts, 5);
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
+    assert!(!page.contains("<script") && !page.contains("<b>") && !page.contains('\u{1b}'));
+    assert!(!page.contains("<log>") && page.contains("&lt;log&gt; &amp; co"), "{page}");
+    for wanted in [
+        "2026-11-21 03:54:12 to 2026-11-21 04:27:31 UTC",
+        "2,000 exchanges of 2,000 requests in 2,001 lines",
+        "5 not counted, for they came too fast",
+        "not used: 1 not of the format",
+        "<td>503</td><td>20</td><td>1 %</td><td>20</td>",
+        "By path",
+        "951 more",
+        "Latency of all exchanges",
+        "Latency over time",
+    ] {
+        assert!(page.contains(wanted), "{wanted}");
+    }
+    assert!(page.len() < 300_000, "{}", page.len());
+}
+
+#[test]
+fn a_page_of_nothing_is_whole() {
+    let page = Tally::default().to_html("x", &Counts::default(), 0);
+    assert!(page.contains("0 exchanges of 0 requests") && page.ends_with("</html>\n"), "{page}");
+}

@@ -1,0 +1,140 @@
+//! Counts exchanges for ever in bounded memory: tables by key, and latencies over time.
+//!
+//! Invariants: every exchange that is added is in each table once, under its key or in the others.
+//! Quantiles are within 1 % of the latency (`metrics::Quantiles`). What has no latency is counted,
+//! but is in no quantile and not in the heat map.
+//! Bounds: those of `table` and `heat_map`. A sketch of latencies takes at most 18 KiB, so all
+//! tables take at most about 100 MB, and some MB where latencies are alike.
+//! Never here: clocks. Times are those of the log.
+
+mod heat_map;
+mod table;
+
+pub(crate) use heat_map::{BINS, HeatMap, bin_low_us};
+pub(crate) use table::{Row, Table};
+
+use exchange::write_rfc3339;
+
+use crate::output::escape;
+use crate::owned::OwnedExchange;
+
+/// What exchanges are counted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dimension {
+    Route,
+    Status,
+    Client,
+    Decision,
+    Path,
+    Host,
+}
+
+impl Dimension {
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Route, Self::Status, Self::Client, Self::Decision, Self::Path, Self::Host];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Route => "route",
+            Self::Status => "status",
+            Self::Client => "client",
+            Self::Decision => "decision",
+            Self::Path => "path",
+            Self::Host => "host",
+        }
+    }
+
+    /// The key of an exchange; what the source does not say is `-`.
+    fn with_key<R>(self, exchange: &OwnedExchange, found: impl FnOnce(&[u8]) -> R) -> R {
+        let view = exchange.view();
+        let key = match self {
+            Self::Route => exchange.route().map(str::as_bytes),
+            Self::Status => {
+                let status = view.status.map(|status| status.to_string());
+                return found(status.as_deref().unwrap_or("-").as_bytes());
+            }
+            Self::Client => Some(&*view.client),
+            Self::Decision => view.decision.map(str::as_bytes),
+            Self::Path => Some(view.path()),
+            Self::Host => view.host(),
+        };
+        found(key.filter(|key| !key.is_empty()).unwrap_or(b"-"))
+    }
+}
+
+/// What was seen.
+#[derive(Debug, Clone)]
+pub struct Tally {
+    all: Row,
+    tables: [Table; 6],
+    heat_map: HeatMap,
+    /// The first and the last time, in microseconds since 1970.
+    span_us: Option<(u64, u64)>,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            all: Row::default(),
+            tables: Dimension::ALL.map(|_| Table::default()),
+            heat_map: HeatMap::default(),
+            span_us: None,
+        }
+    }
+}
+
+impl Tally {
+    /// Counts an exchange.
+    pub fn add(&mut self, exchange: &OwnedExchange) {
+        let view = exchange.view();
+        self.all.add(&view);
+        for (dimension, table) in Dimension::ALL.into_iter().zip(&mut self.tables) {
+            dimension.with_key(exchange, |key| table.add(key, &view));
+        }
+        let Some(time) = view.time_us.filter(|time| *time > 0) else { return };
+        let (first, last) = self.span_us.unwrap_or((time, time));
+        self.span_us = Some((first.min(time), last.max(time)));
+        if let Some(total) = view.total_us {
+            self.heat_map.add(time, total);
+        }
+    }
+
+    /// Returns how many exchanges were counted.
+    pub fn exchanges(&self) -> u64 {
+        self.all.count
+    }
+
+    pub(crate) fn all(&self) -> &Row {
+        &self.all
+    }
+
+    pub(crate) fn table(&self, dimension: Dimension) -> &Table {
+        &self.tables[dimension as usize]
+    }
+
+    pub(crate) fn heat_map(&self) -> &HeatMap {
+        &self.heat_map
+    }
+
+    pub(crate) fn span_us(&self) -> Option<(u64, u64)> {
+        self.span_us
+    }
+}
+
+/// The date with seconds.
+pub(crate) fn date(time_us: u64) -> String {
+    let mut text = Vec::new();
+    write_rfc3339(time_us, &mut text);
+    let text = String::from_utf8_lossy(&text).replacen('T', " ", 1);
+    text.split('.').next().unwrap_or_default().to_owned()
+}
+
+/// Text of a source, fit to be shown.
+pub(crate) fn shown(text: &[u8]) -> String {
+    let mut out = Vec::with_capacity(text.len());
+    escape(text, &mut out);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests;
