@@ -1,10 +1,10 @@
 //! Writes an entry as one line of JSON that ends with its own hash, and reads it again.
 //!
 //! The hash is the SHA-256 of all bytes of the line before `,"hash":`. Among these is `before`, the
-//! hash of the entry before. Hashes are 64 lower-case hexadecimal digits.
-//! Invariant: whatever byte of a line changes, [`EntryLine::read`] finds it. The form must not change:
-//! trails of earlier programs hold it, and the documentation shows how to check it by hand.
-//! Bounds: text fields are cut at [`TEXT_BYTES_MAX`], so a line has at most [`LINE_BYTES_MAX`].
+//! hash of the entry before. Hashes are 64 lower-case hexadecimal digits. Invariant: whatever byte
+//! of a line changes, [`EntryLine::read`] finds it. The form must not change: trails of earlier
+//! programs hold it, and the documentation shows how to check it by hand. Bounds: text fields are
+//! cut at [`TEXT_BYTES_MAX`], so a line has at most [`LINE_BYTES_MAX`].
 
 use std::fmt::Write as _;
 

@@ -2,8 +2,8 @@
 //! noticed.
 //!
 //! It is written anew under another name, synced and renamed, after the entry itself is on disk. So
-//! after a crash it may name an earlier entry, and never a later one than there is.
-//! Invariant: [`TrailHead::read`] takes only the bytes that [`TrailHead::write`] would have written.
+//! after a crash it may name an earlier entry, and never a later one than there is. Invariant:
+//! [`TrailHead::read`] takes only the bytes that [`TrailHead::write`] would have written.
 
 use std::io;
 use std::path::Path;

@@ -1,14 +1,14 @@
 //! Records actions in a trail and at syslog, and does what was configured where the trail cannot be
 //! written.
 //!
-//! [`ActionRecorder::begin`] writes what is to be done, and [`Begun::end`] its result. An action that is
-//! dropped before its end is recorded as given up, or as ended by a panic.
-//! Invariants: with [`OnFull::Refuse`] nothing begins that is not on disk. With [`OnFull::Serve`]
-//! each action begins, and an alarm says what is wrong until an entry can be written again. Then a
-//! note in the trail says how many entries are missing, and since when. A result that cannot be
-//! written refuses nothing, for the action is done.
-//! Bounds: while the alarm stands, one thread tries again each second. It ends with the recorder.
-//! Both functions wait for the disk, so they are not for threads that serve connections.
+//! [`ActionRecorder::begin`] writes what is to be done, and [`Begun::end`] its result. An action
+//! that is dropped before its end is recorded as given up, or as ended by a panic. Invariants: with
+//! [`OnFull::Refuse`] nothing begins that is not on disk. With [`OnFull::Serve`] each action
+//! begins, and an alarm says what is wrong until an entry can be written again. Then a note in the
+//! trail says how many entries are missing, and since when. A result that cannot be written refuses
+//! nothing, for the action is done. Bounds: while the alarm stands, one thread tries again each
+//! second. It ends with the recorder. Both functions wait for the disk, so they are not for threads
+//! that serve connections.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

@@ -172,9 +172,9 @@ pub(crate) fn has_only_ascii() -> bool {
 
 /// The folder of the user's configurations (`XDG_CONFIG_HOME`, else `.config` in `HOME`), as the
 /// XDG Base Directory Specification has it: a relative one counts as none.
-pub(crate) fn config_folder() -> Option<PathBuf> {
-    let folder = |name: &str| text(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
-    folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config")))
+pub(crate) fn config_dir() -> Option<PathBuf> {
+    let dir = |name: &str| text(name).map(PathBuf::from).filter(|dir| dir.is_absolute());
+    dir("XDG_CONFIG_HOME").or_else(|| dir("HOME").map(|home| home.join(".config")))
 }
 
 fn text(name: &str) -> Option<String> {

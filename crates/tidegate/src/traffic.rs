@@ -1,13 +1,11 @@
 //! Runs `tidegate traffic`: opens a log, hands it to the crate `traffic`, and says what was not
 //! shown.
 //!
-//! A source is a running server (`traffic/running_server.rs`), a file, the directory of a journal, or
-//! standard input; `source` chooses.
-//! Invariants: data goes to stdout, notes and the status line to stderr. A reader that leaves ends
-//! the watch without a word, and so does a signal, after the total. Nothing is written but by
-//! `--save` and `--report`.
-//! Never here: reading and showing exchanges, the full screen (`traffic/full_screen.rs`), and saved
-//! queries (`traffic/saved.rs`).
+//! A source is a running server (`traffic/running_server.rs`), a file, the directory of a journal,
+//! or standard input; `source` chooses. Invariants: data goes to stdout, notes and the status line
+//! to stderr. A reader that leaves ends the watch without a word, and so does a signal, after the
+//! total. Nothing is written but by `--save` and `--report`. Never here: reading and showing
+//! exchanges, the full screen (`traffic/full_screen.rs`), and saved queries (`traffic/saved.rs`).
 
 mod full_screen;
 mod input;
@@ -24,8 +22,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use ::traffic::{
-    Counts, FollowedFile, Grouping, JournalSource, Limits, OutputFormat, OutputOptions, Query,
-    QueryOptions, Start, Tally, VlogdumpOptions, WatchError, WatchOptions, Watched,
+    ExchangeTally, FollowedFile, Grouping, JournalSource, OutputFormat, OutputOptions, Query,
+    QueryOptions, Start, VlogdumpOptions, WatchCounts, WatchError, WatchLimits, WatchOptions,
+    Watched,
 };
 use anyhow::{Context, Error, Result, anyhow};
 use exchange::Filter;
@@ -80,14 +79,14 @@ pub(crate) fn command(args: &TrafficArgs) -> Result<()> {
         return seen.watched.map_or(Ok(()), |watched| ended(watched, &vlogdump, dropped));
     }
     let mut status = StatusLine::new();
-    let seen = |counts: &Counts| {
+    let seen = |counts: &WatchCounts| {
         status.show(counts);
         match stop.load(Ordering::Relaxed) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
     };
-    let mut tally = Tally::default();
+    let mut tally = ExchangeTally::default();
     let watched = if args.report.is_some() {
         let found = |exchange| {
             tally.add(&exchange);
@@ -122,8 +121,8 @@ fn take_signals(args: &TrafficArgs, stop: &Arc<AtomicBool>) -> Result<()> {
 /// Writes the page, if one is asked for.
 fn report(
     (args, name): (&TrafficArgs, &str),
-    tally: &Tally,
-    counts: &Counts,
+    tally: &ExchangeTally,
+    counts: &WatchCounts,
     dropped: u64,
 ) -> Result<()> {
     let Some(file) = &args.report else { return Ok(()) };
@@ -209,7 +208,7 @@ fn options(args: &TrafficArgs, vlogdump: &VlogdumpOptions) -> Result<WatchOption
         grouping,
         query,
         filter,
-        limits: Limits {
+        limits: WatchLimits {
             incomplete_max: args.incomplete_max,
             timeout_us: args.timeout.saturating_mul(1_000_000),
             rate: args.rate,

@@ -14,13 +14,13 @@ use exchange::{CacheResult, Exchange};
 use serde_json::Value;
 
 use crate::guess::InputFormat;
-use crate::view::{Header, Headers, View};
+use crate::view::{Headers, ShownHeader, View};
 
 /// The member of a line of `/tap` that has all headers of a request.
 const ALL_HEADERS: &[u8] = b"\"request_headers\":";
 
 /// The headers of a request that a line has.
-pub(crate) fn listed<'a>(exchange: &'a Exchange<'_>, line: &[u8]) -> Vec<Header<'a>> {
+pub(crate) fn listed<'a>(exchange: &'a Exchange<'_>, line: &[u8]) -> Vec<ShownHeader<'a>> {
     if memchr::memmem::find(line, ALL_HEADERS).is_some()
         && let Ok(line) = serde_json::from_slice::<Value>(line)
         && let Some(pairs) = line["request_headers"].as_array()
@@ -44,7 +44,7 @@ pub(crate) fn listed<'a>(exchange: &'a Exchange<'_>, line: &[u8]) -> Vec<Header<
 /// What a line shows.
 pub(crate) fn view<'a>(
     exchange: &'a Exchange<'a>,
-    headers: &'a [Header<'a>],
+    headers: &'a [ShownHeader<'a>],
     format: InputFormat,
 ) -> View<'a> {
     let is_ours = format == InputFormat::Tidegate;
@@ -122,7 +122,7 @@ fn reason(status: u16) -> &'static str {
         416 => "Range Not Satisfiable",
         417 => "Expectation Failed",
         429 => "Too Many Requests",
-        431 => "Request Header Fields Too Large",
+        431 => "Request ShownHeader Fields Too Large",
         500 => "Internal Server Error",
         501 => "Not Implemented",
         502 => "Bad Gateway",
@@ -136,8 +136,8 @@ fn reason(status: u16) -> &'static str {
 /// One line of varnishlog-json.
 pub(crate) struct JsonLine {
     document: Value,
-    request: Vec<Header<'static>>,
-    response: Vec<Header<'static>>,
+    request: Vec<ShownHeader<'static>>,
+    response: Vec<ShownHeader<'static>>,
 }
 
 impl JsonLine {
@@ -199,7 +199,7 @@ fn number(value: &Value) -> Option<u64> {
 }
 
 /// Headers of an object by name, or of a list of objects with `name` and `value`.
-fn headers(value: &Value) -> Vec<Header<'static>> {
+fn headers(value: &Value) -> Vec<ShownHeader<'static>> {
     let owned = |text: &str| Cow::Owned(text.as_bytes().to_vec());
     let mut headers = Vec::new();
     for (name, value) in value.as_object().into_iter().flatten() {

@@ -4,15 +4,14 @@
 //! transactions began has ended. Groups are those of varnishlog's `-g`. `vxid` takes each
 //! transaction alone, `session` all of a connection. `request` takes a request with its fetches,
 //! ESI requests and restarts. Who belongs to whom is read from `Begin` and `Link`, so a capture in
-//! another grouping serves as well.
-//! Bounds: [`Limits`], and [`BYTES_MAX`] of text in all. At a bound the oldest transaction goes,
-//! with its group: what has ended is handed out, what has not is counted.
-//! Invariant: each slot is free, or known by its VXID, or ready. Refuses: clocks; time is what the
-//! log says.
+//! another grouping serves as well. Bounds: [`WatchLimits`], and [`BYTES_MAX`] of text in all. At a
+//! bound the oldest transaction goes, with its group: what has ended is handed out, what has not is
+//! counted. Invariant: each slot is free, or known by its VXID, or ready. Refuses: clocks; time is
+//! what the log says.
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::limits::{Counts, Limits};
+use crate::limits::{WatchCounts, WatchLimits};
 use crate::seconds::{micros, words};
 use crate::tag::{Tag, TagSet};
 use crate::transaction::{Kind, Reason, Transaction};
@@ -36,12 +35,12 @@ pub enum Grouping {
 
 /// Transactions that belong together, in the order of their hierarchy.
 #[derive(Clone, Copy)]
-pub(crate) struct Group<'a> {
+pub(crate) struct TransactionGroup<'a> {
     slots: &'a [Slot],
     members: &'a [u32],
 }
 
-impl<'a> Group<'a> {
+impl<'a> TransactionGroup<'a> {
     pub(crate) fn iter(self) -> impl Iterator<Item = &'a Transaction> {
         self.members.iter().map(move |slot| &self.slots[*slot as usize].transaction)
     }
@@ -52,13 +51,13 @@ impl<'a> Group<'a> {
 pub(crate) struct Alone(Slot);
 
 impl Alone {
-    pub(crate) fn group(&mut self, vxid: u64, (tag, data): (Tag, &[u8])) -> Group<'_> {
+    pub(crate) fn group(&mut self, vxid: u64, (tag, data): (Tag, &[u8])) -> TransactionGroup<'_> {
         let transaction = &mut self.0.transaction;
         transaction.begin(vxid, Kind::Other);
         transaction.level = 0;
         // Data beyond the bounds of a transaction is not compared.
         transaction.push(tag, data);
-        Group { slots: std::slice::from_ref(&self.0), members: &[0] }
+        TransactionGroup { slots: std::slice::from_ref(&self.0), members: &[0] }
     }
 }
 
@@ -73,7 +72,7 @@ struct Slot {
 
 /// Why transactions are given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Loss {
+enum DroppedAs {
     Limit,
     Timeout,
     End,
@@ -82,7 +81,7 @@ enum Loss {
 /// The transactions that are open, and those that are ready.
 pub(crate) struct Assembler {
     grouping: Grouping,
-    limits: Limits,
+    limits: WatchLimits,
     /// The tags that are kept; others are passed over.
     wanted: TagSet,
     slots: Vec<Slot>,
@@ -102,7 +101,7 @@ pub(crate) struct Assembler {
 
 impl Assembler {
     /// Keeps only records of the tags that are wanted.
-    pub(crate) fn new(grouping: Grouping, limits: Limits, wanted: TagSet) -> Self {
+    pub(crate) fn new(grouping: Grouping, limits: WatchLimits, wanted: TagSet) -> Self {
         Self {
             grouping,
             limits,
@@ -131,7 +130,7 @@ impl Assembler {
     }
 
     /// Begins a transaction; one of that VXID that is still open is given up.
-    pub(crate) fn begin(&mut self, vxid: u64, kind: Kind, counts: &mut Counts) {
+    pub(crate) fn begin(&mut self, vxid: u64, kind: Kind, counts: &mut WatchCounts) {
         if let Some(slot) = self.by_vxid.get(&vxid).copied() {
             counts.cut += u64::from(!self.slots[slot as usize].transaction.is_done);
             self.release(slot);
@@ -149,7 +148,7 @@ impl Assembler {
         self.by_vxid.insert(vxid, slot);
         self.current = Some((vxid, slot));
         while self.by_vxid.len() > self.limits.incomplete_max.max(1) {
-            self.give_up_oldest(Loss::Limit, counts);
+            self.give_up_oldest(DroppedAs::Limit, counts);
         }
     }
 
@@ -158,7 +157,7 @@ impl Assembler {
         &mut self,
         vxid: u64,
         (tag, data): (Tag, &[u8]),
-        counts: &mut Counts,
+        counts: &mut WatchCounts,
     ) -> bool {
         let slot = match self.current {
             Some((current, slot)) if current == vxid => slot,
@@ -186,13 +185,13 @@ impl Assembler {
         }
         self.bytes += data.len();
         while self.bytes > BYTES_MAX {
-            self.give_up_oldest(Loss::Limit, counts);
+            self.give_up_oldest(DroppedAs::Limit, counts);
         }
         true
     }
 
     /// Ends a transaction; its group may be ready then.
-    pub(crate) fn end(&mut self, vxid: u64, counts: &mut Counts) {
+    pub(crate) fn end(&mut self, vxid: u64, counts: &mut WatchCounts) {
         let Some(slot) = self.by_vxid.get(&vxid).copied() else { return };
         let transaction = &mut self.slots[slot as usize].transaction;
         transaction.is_done = true;
@@ -217,12 +216,12 @@ impl Assembler {
             let opened = self.slots[slot as usize].transaction.opened_us;
             opened > 0 && self.now_us.saturating_sub(opened) > self.limits.timeout_us
         }) {
-            self.give_up_oldest(Loss::Timeout, counts);
+            self.give_up_oldest(DroppedAs::Timeout, counts);
         }
     }
 
     /// Gives a transaction up that was interrupted.
-    pub(crate) fn interrupt(&mut self, vxid: u64, counts: &mut Counts) {
+    pub(crate) fn interrupt(&mut self, vxid: u64, counts: &mut WatchCounts) {
         if let Some(slot) = self.by_vxid.get(&vxid).copied() {
             counts.cut += 1;
             self.release(slot);
@@ -230,9 +229,9 @@ impl Assembler {
     }
 
     /// Hands out what has ended, and gives up the rest: nothing more comes.
-    pub(crate) fn finish(&mut self, counts: &mut Counts) {
+    pub(crate) fn finish(&mut self, counts: &mut WatchCounts) {
         while self.oldest().is_some() {
-            self.give_up_oldest(Loss::End, counts);
+            self.give_up_oldest(DroppedAs::End, counts);
         }
     }
 
@@ -242,9 +241,9 @@ impl Assembler {
     }
 
     /// The group that is ready first.
-    pub(crate) fn group(&self) -> Option<Group<'_>> {
+    pub(crate) fn group(&self) -> Option<TransactionGroup<'_>> {
         let length = *self.lengths.front()?;
-        Some(Group { slots: &self.slots, members: &self.ready[..length] })
+        Some(TransactionGroup { slots: &self.slots, members: &self.ready[..length] })
     }
 
     /// Forgets that group.
@@ -300,7 +299,7 @@ impl Assembler {
         self.order.front().map(|(_, slot)| *slot)
     }
 
-    fn give_up_oldest(&mut self, loss: Loss, counts: &mut Counts) {
+    fn give_up_oldest(&mut self, loss: DroppedAs, counts: &mut WatchCounts) {
         let Some(oldest) = self.oldest() else { return };
         if self.grouping != Grouping::Vxid {
             let root = self.root_of(oldest);
@@ -369,7 +368,7 @@ impl Assembler {
     }
 
     /// Makes a group ready. When it is given up, only what has ended goes along.
-    fn hand_out_group(&mut self, root: u32, loss: Option<Loss>, counts: &mut Counts) {
+    fn hand_out_group(&mut self, root: u32, loss: Option<DroppedAs>, counts: &mut WatchCounts) {
         let before = self.ready.len();
         let mut lost = 0;
         let mut todo = vec![(root, 1)];
@@ -395,9 +394,9 @@ impl Assembler {
             self.lengths.push_back(length);
         }
         match loss {
-            Some(Loss::Limit) => counts.over_limit += lost,
-            Some(Loss::Timeout) => counts.timed_out += lost,
-            Some(Loss::End) => counts.cut += lost,
+            Some(DroppedAs::Limit) => counts.over_limit += lost,
+            Some(DroppedAs::Timeout) => counts.timed_out += lost,
+            Some(DroppedAs::End) => counts.cut += lost,
             None => {}
         }
         counts.partial_groups += u64::from(loss.is_some() && length > 0);

@@ -21,9 +21,9 @@ pub use curl::ReplayRequest;
 use exchange::Filter;
 use screen::{EntryLine, Ink, Input, Scroll};
 
-use crate::limits::Counts;
+use crate::limits::WatchCounts;
 use crate::owned::OwnedExchange;
-use crate::tally::{Dimension, Tally};
+use crate::tally::{Dimension, ExchangeTally};
 use listing::Listing;
 
 /// Answers of replays that are kept.
@@ -47,7 +47,7 @@ pub enum ScreenEvent {
     /// An exchange has come.
     Exchange(Box<OwnedExchange>),
     /// How much was read by now, and how many exchanges the queue had no room for.
-    Counts(Box<Counts>, u64),
+    Counts(Box<WatchCounts>, u64),
     /// The source has ended; how, in words.
     Ended(String),
     /// A key, a paste, another size.
@@ -82,7 +82,7 @@ pub struct Replayed {
 
 /// The views, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Page {
+enum ScreenPage {
     #[default]
     List,
     Detail,
@@ -91,7 +91,7 @@ enum Page {
     HeatMap,
 }
 
-impl Page {
+impl ScreenPage {
     const ALL: [Self; 5] = [Self::List, Self::Detail, Self::Top, Self::Histogram, Self::HeatMap];
 
     fn name(self) -> &'static str {
@@ -150,14 +150,14 @@ struct Detail {
 pub struct FullScreen {
     options: ScreenOptions,
     listing: Listing,
-    tally: Tally,
+    tally: ExchangeTally,
     /// Of what satisfies the filter, where there is one.
-    filtered: Option<Tally>,
-    counts: Counts,
+    filtered: Option<ExchangeTally>,
+    counts: WatchCounts,
     dropped: u64,
     ended: Option<String>,
     samples: VecDeque<(Duration, u64)>,
-    page: Page,
+    page: ScreenPage,
     top: Top,
     routes: Scroll,
     detail: Option<Detail>,
@@ -178,13 +178,13 @@ impl FullScreen {
         Self {
             options,
             listing: Listing::default(),
-            tally: Tally::default(),
+            tally: ExchangeTally::default(),
             filtered: None,
-            counts: Counts::default(),
+            counts: WatchCounts::default(),
             dropped: 0,
             ended: None,
             samples: VecDeque::new(),
-            page: Page::List,
+            page: ScreenPage::List,
             top: Top {
                 dimension: Dimension::Route,
                 sort: TopColumn::Count,
@@ -230,12 +230,12 @@ impl FullScreen {
     }
 
     /// Returns what was seen, whatever is selected.
-    pub fn tally(&self) -> &Tally {
+    pub fn tally(&self) -> &ExchangeTally {
         &self.tally
     }
 
     /// What the views count.
-    fn counted(&self) -> &Tally {
+    fn counted(&self) -> &ExchangeTally {
         self.filtered.as_ref().unwrap_or(&self.tally)
     }
 
@@ -261,7 +261,7 @@ impl FullScreen {
     fn set_filter(&mut self, filter: Option<Filter>) {
         self.listing.set_filter(filter);
         self.filtered = self.listing.filter().is_some().then(|| {
-            let mut tally = Tally::default();
+            let mut tally = ExchangeTally::default();
             self.listing.kept().filter(|one| self.listing.selects(one)).for_each(|one| {
                 tally.add(one);
             });
@@ -286,7 +286,7 @@ impl FullScreen {
     /// The exchange that keys such as `c` are about.
     fn current(&self) -> Option<(u64, &OwnedExchange)> {
         match (&self.detail, self.page) {
-            (Some(detail), Page::Detail) => Some((detail.number, &detail.exchange)),
+            (Some(detail), ScreenPage::Detail) => Some((detail.number, &detail.exchange)),
             _ => self.listing.selected(),
         }
     }

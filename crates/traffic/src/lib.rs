@@ -6,7 +6,7 @@
 //! itself (`access`). Filters are those of `exchange`, queries those of Varnish ([`Query`]), and
 //! vlogdump's options ([`VlogdumpOptions`]) become filters.
 //! Invariants: memory is bounded however long and however broken the source is. Whatever is not
-//! used is counted ([`Counts`]). No bytes of a source make it fail.
+//! used is counted ([`WatchCounts`]). No bytes of a source make it fail.
 //! Refuses: sockets, clocks, the environment, and to change what it watches.
 
 mod access;
@@ -37,10 +37,10 @@ pub use full_screen::{
     FullScreen, ReplayRequest, Replayed, ScreenAction, ScreenEvent, ScreenOptions,
 };
 pub use guess::InputFormat;
-pub use limits::{Counts, Limits, Rate};
+pub use limits::{Rate, WatchCounts, WatchLimits};
 pub use output::{OutputFormat, OutputOptions};
 pub use owned::OwnedExchange;
 pub use query::{Query, QueryError, QueryOptions};
-pub use tally::Tally;
+pub use tally::ExchangeTally;
 pub use vlogdump::{OPTION_NAMES, OptionError, VlogdumpOptions};
 pub use watch::{WatchError, WatchOptions, Watched, watch, watch_exchanges};

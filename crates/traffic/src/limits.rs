@@ -1,9 +1,8 @@
 //! Bounds what is held and shown, as varnishlog's `-L`, `-T` and `-R` do, and counts what is lost.
 //!
 //! The time of all three is that of the log, never the clock: a log reads alike whenever it is
-//! read. So a transaction without end is given up when a later one is 120 s younger.
-//! Invariant: [`Counts`] has every line and every transaction that was not used, under one reason
-//! each.
+//! read. So a transaction without end is given up when a later one is 120 s younger. Invariant:
+//! [`WatchCounts`] has every line and every transaction that was not used, under one reason each.
 
 use std::fmt::{self, Write};
 
@@ -11,7 +10,7 @@ use stdx::Span;
 
 /// What is held at most.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct WatchLimits {
     /// Transactions that wait for their end, or for others of their group (`-L`).
     pub incomplete_max: usize,
     /// How long they wait, in microseconds of the log (`-T`).
@@ -20,7 +19,7 @@ pub struct Limits {
     pub rate: Option<Rate>,
 }
 
-impl Default for Limits {
+impl Default for WatchLimits {
     fn default() -> Self {
         Self { incomplete_max: 1000, timeout_us: 120_000_000, rate: None }
     }
@@ -81,7 +80,7 @@ impl Gauge {
 
 /// What was seen, and what of it was not used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
+pub struct WatchCounts {
     /// Lines of the source.
     pub lines: u64,
     /// Requests, whether or not they were shown.
@@ -108,7 +107,7 @@ pub struct Counts {
     pub partial_groups: u64,
 }
 
-impl fmt::Display for Counts {
+impl fmt::Display for WatchCounts {
     /// What was not used, in words; empty if all was.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reasons = [

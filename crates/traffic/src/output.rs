@@ -2,7 +2,7 @@
 //!
 //! Invariants: no form shows the value of a header that `SECRETS` names, unless it is asked for.
 //! Text holds no control character: each byte of one is `\xNN`, so no URL can steer a terminal.
-//! Each form is complete when [`Output::finish`] has been called.
+//! Each form is complete when [`ViewWriter::finish`] has been called.
 //! Never here: who reads it, and that nobody reads on; the error of the writer tells the caller.
 
 mod escape;
@@ -14,7 +14,7 @@ use std::io::{self, Write};
 
 pub(crate) use escape::escape;
 
-use crate::varnish::Record;
+use crate::varnish::VarnishRecord;
 use crate::view::{Side, View, split_header};
 
 /// The headers whose values are not shown.
@@ -54,7 +54,7 @@ pub(crate) trait Show {
     fn write(&mut self, view: &View<'_>) -> io::Result<()>;
 
     /// Takes a record of Varnish's log, which is no exchange.
-    fn write_record(&mut self, _record: &Record<'_>) -> io::Result<()> {
+    fn write_record(&mut self, _record: &VarnishRecord<'_>) -> io::Result<()> {
         Ok(())
     }
 
@@ -75,7 +75,7 @@ pub(crate) trait Show {
 }
 
 /// Writes exchanges to `out`.
-pub(crate) struct Output<W> {
+pub(crate) struct ViewWriter<W> {
     out: W,
     options: OutputOptions,
     /// The text of one exchange.
@@ -83,13 +83,13 @@ pub(crate) struct Output<W> {
     has_begun: bool,
 }
 
-impl<W: Write> Output<W> {
+impl<W: Write> ViewWriter<W> {
     pub(crate) fn new(out: W, options: OutputOptions) -> Self {
         Self { out, options, buffer: Vec::new(), has_begun: false }
     }
 }
 
-impl<W: Write> Show for Output<W> {
+impl<W: Write> Show for ViewWriter<W> {
     fn write(&mut self, view: &View<'_>) -> io::Result<()> {
         self.buffer.clear();
         match self.options.format {
@@ -106,7 +106,7 @@ impl<W: Write> Show for Output<W> {
     }
 
     /// Writes a record as `varnishlog -g raw` does, or as JSON.
-    fn write_record(&mut self, record: &Record<'_>) -> io::Result<()> {
+    fn write_record(&mut self, record: &VarnishRecord<'_>) -> io::Result<()> {
         self.buffer.clear();
         let is_header =
             record.tag.name().ends_with("Header") || record.tag.name().ends_with("Unset");

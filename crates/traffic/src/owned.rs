@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use exchange::{Exchange, Impression, ItemIds, Phase};
 
 use crate::output::{REDACTED, is_secret};
-use crate::view::{Header, Headers, Side, View};
+use crate::view::{Headers, ShownHeader, Side, View};
 
 /// Bytes of all texts of an exchange.
 pub(crate) const TEXT_BYTES_MAX: usize = 4096;
@@ -23,8 +23,8 @@ const HEADERS_MAX: usize = 64;
 #[derive(Clone, Default)]
 pub struct OwnedExchange {
     view: View<'static>,
-    request: Vec<Header<'static>>,
-    response: Vec<Header<'static>>,
+    request: Vec<ShownHeader<'static>>,
+    response: Vec<ShownHeader<'static>>,
     line: Option<Box<Exchange<'static>>>,
     is_cut: bool,
 }
@@ -48,7 +48,12 @@ impl Room {
         Cow::Owned(String::from_utf8_lossy(&self.take(text.as_bytes())).into_owned())
     }
 
-    fn headers(&mut self, view: &View<'_>, side: Side, has_secrets: bool) -> Vec<Header<'static>> {
+    fn headers(
+        &mut self,
+        view: &View<'_>,
+        side: Side,
+        has_secrets: bool,
+    ) -> Vec<ShownHeader<'static>> {
         let mut headers = Vec::new();
         view.each_header(side, |name, value| {
             if headers.len() == HEADERS_MAX || self.left == 0 {

@@ -25,7 +25,7 @@ pub(crate) use parser::pattern_of;
 use exchange::{Filter, FilterError};
 use regex::bytes::Regex;
 
-use crate::assembly::{Group, Grouping};
+use crate::assembly::{Grouping, TransactionGroup};
 use crate::seconds::{whole, words};
 use crate::tag::TagSet;
 
@@ -77,7 +77,7 @@ enum Condition {
     Either(Vec<Condition>),
     Both(Vec<Condition>),
     Not(Box<Condition>),
-    Vxid(Relation, i128),
+    Vxid(QueryRelation, i128),
     Test(Box<Test>),
 }
 
@@ -97,8 +97,8 @@ struct Test {
 #[derive(Debug, Clone)]
 enum Wanted {
     Any,
-    Integer(Relation, i128),
-    Real(Relation, f64),
+    Integer(QueryRelation, i128),
+    Real(QueryRelation, f64),
     Text { is_equal: bool, text: Box<[u8]>, ignores_case: bool },
     Pattern { is_match: bool, pattern: Regex },
 }
@@ -111,7 +111,7 @@ enum Bound {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Relation {
+enum QueryRelation {
     Equal,
     Unequal,
     Less,
@@ -158,13 +158,13 @@ impl Query {
     }
 
     /// Whether a group satisfies it.
-    pub(crate) fn matches(&self, group: Group<'_>) -> bool {
+    pub(crate) fn matches(&self, group: TransactionGroup<'_>) -> bool {
         self.root.matches(group)
     }
 }
 
 impl Condition {
-    fn matches(&self, group: Group<'_>) -> bool {
+    fn matches(&self, group: TransactionGroup<'_>) -> bool {
         match self {
             Self::Either(conditions) => conditions.iter().any(|one| one.matches(group)),
             Self::Both(conditions) => conditions.iter().all(|one| one.matches(group)),
@@ -237,7 +237,7 @@ impl Test {
     }
 }
 
-impl Relation {
+impl QueryRelation {
     fn holds(self, order: std::cmp::Ordering) -> bool {
         match self {
             Self::Equal => order.is_eq(),

@@ -8,14 +8,14 @@
 use std::io;
 
 use crate::assembly::Alone;
-use crate::limits::{Counts, Gauge};
+use crate::limits::{Gauge, WatchCounts};
 use crate::output::Show;
 use crate::query::Query;
 use crate::seconds::{micros, words};
 use crate::summary::Era;
 use crate::tag::Tag;
 use crate::transaction::Kind;
-use crate::varnish::{Record, grouped_record, header, legacy_record, raw_record};
+use crate::varnish::{VarnishRecord, grouped_record, header, legacy_record, raw_record};
 
 /// Reads records and shows those that a query selects.
 pub(crate) struct Records {
@@ -36,7 +36,7 @@ impl Records {
         &mut self,
         line: &[u8],
         query: Option<&Query>,
-        (gauge, counts, output): (&mut Option<Gauge>, &mut Counts, &mut S),
+        (gauge, counts, output): (&mut Option<Gauge>, &mut WatchCounts, &mut S),
     ) -> io::Result<()> {
         if line.is_empty() {
             return Ok(());
@@ -68,13 +68,13 @@ impl Records {
         output.write_record(&record)
     }
 
-    fn record<'a>(&self, line: &'a [u8]) -> Option<Record<'a>> {
+    fn record<'a>(&self, line: &'a [u8]) -> Option<VarnishRecord<'a>> {
         match (self.era, line.first()) {
             (Era::Legacy, _) => legacy_record(line),
             (Era::Modern, Some(b'-')) => {
                 let record = grouped_record(line)?;
                 let (vxid, side) = self.open?;
-                Some(if record.vxid == 0 { Record { vxid, side, ..record } } else { record })
+                Some(if record.vxid == 0 { VarnishRecord { vxid, side, ..record } } else { record })
             }
             (Era::Modern, _) => raw_record(line),
         }

@@ -10,8 +10,8 @@ use screen::number::{count, of, percent, tick, time};
 use screen::page::{self, figure, folded, table};
 use screen::svg::{self, Title, escaped};
 
-use crate::limits::Counts;
-use crate::tally::{Dimension, Row, Tally, bin_low_us, date};
+use crate::limits::WatchCounts;
+use crate::tally::{Dimension, ExchangeTally, Row, bin_low_us, date};
 
 const ROWS_MAX: usize = 50;
 const HISTOGRAMS_MAX: usize = 12;
@@ -24,9 +24,9 @@ const SHORTEST_MS: f64 = 0.001;
 
 const HEADS: [&str; 7] = ["count", "share", "errors", "p50", "p90", "p99", "bytes"];
 
-impl Tally {
+impl ExchangeTally {
     /// Returns a page about what was seen of a source; `dropped` exchanges are in none of it.
-    pub fn to_html(&self, source: &str, counts: &Counts, dropped: u64) -> String {
+    pub fn to_html(&self, source: &str, counts: &WatchCounts, dropped: u64) -> String {
         let mut out = format!("<header>\n<h1>Traffic of {}</h1>\n", escaped(source));
         let mut say = |text: &str| out += &format!("<p class=\"faint\">{}</p>\n", escaped(text));
         if let Some((first, last)) = self.span_us() {

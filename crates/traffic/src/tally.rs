@@ -1,4 +1,4 @@
-//! Counts exchanges for ever in bounded memory: tables by key, and latencies over time.
+//! WatchCounts exchanges for ever in bounded memory: tables by key, and latencies over time.
 //!
 //! Invariants: every exchange that is added is in each table once, under its key or in the others.
 //! Quantiles are within 1 % of the latency (`metrics::Quantiles`). What has no latency is counted,
@@ -64,7 +64,7 @@ impl Dimension {
 
 /// What was seen.
 #[derive(Debug, Clone)]
-pub struct Tally {
+pub struct ExchangeTally {
     all: Row,
     tables: [Table; 6],
     heat_map: HeatMap,
@@ -72,7 +72,7 @@ pub struct Tally {
     span_us: Option<(u64, u64)>,
 }
 
-impl Default for Tally {
+impl Default for ExchangeTally {
     fn default() -> Self {
         Self {
             all: Row::default(),
@@ -83,8 +83,8 @@ impl Default for Tally {
     }
 }
 
-impl Tally {
-    /// Counts an exchange.
+impl ExchangeTally {
+    /// WatchCounts an exchange.
     pub fn add(&mut self, exchange: &OwnedExchange) {
         let view = exchange.view();
         self.all.add(&view);

@@ -17,7 +17,7 @@
 use memchr::memchr;
 
 use crate::assembly::Assembler;
-use crate::limits::Counts;
+use crate::limits::WatchCounts;
 use crate::seconds::whole;
 use crate::tag::Tag;
 use crate::transaction::Kind;
@@ -41,7 +41,12 @@ pub(crate) struct Modern {
 
 impl Modern {
     /// Reads a line without its line feed.
-    pub(crate) fn line(&mut self, line: &[u8], assembler: &mut Assembler, counts: &mut Counts) {
+    pub(crate) fn line(
+        &mut self,
+        line: &[u8],
+        assembler: &mut Assembler,
+        counts: &mut WatchCounts,
+    ) {
         let is_read = match line.first() {
             None => {
                 self.close(assembler, counts);
@@ -57,7 +62,7 @@ impl Modern {
     }
 
     /// Begins the transaction of a header.
-    fn header(&mut self, line: &[u8], assembler: &mut Assembler, counts: &mut Counts) -> bool {
+    fn header(&mut self, line: &[u8], assembler: &mut Assembler, counts: &mut WatchCounts) -> bool {
         let Some(header) = header(line) else { return false };
         if header.is_first {
             // The group before has ended without a blank line.
@@ -73,8 +78,13 @@ impl Modern {
     }
 
     /// Adds a record to the transaction that is open.
-    fn grouped(&mut self, line: &[u8], assembler: &mut Assembler, counts: &mut Counts) -> bool {
-        let Some(Record { tag, data, .. }) = grouped_record(line) else { return false };
+    fn grouped(
+        &mut self,
+        line: &[u8],
+        assembler: &mut Assembler,
+        counts: &mut WatchCounts,
+    ) -> bool {
+        let Some(VarnishRecord { tag, data, .. }) = grouped_record(line) else { return false };
         let Some(vxid) = self.open else {
             counts.strays += 1;
             return true;
@@ -89,7 +99,7 @@ impl Modern {
     }
 
     /// Ends the transactions of a group that have no record `End`, or gives them up.
-    fn close(&mut self, assembler: &mut Assembler, counts: &mut Counts) {
+    fn close(&mut self, assembler: &mut Assembler, counts: &mut WatchCounts) {
         for vxid in self.members.drain(..) {
             if self.has_ends {
                 assembler.interrupt(vxid, counts);
@@ -102,7 +112,7 @@ impl Modern {
 }
 
 /// A line of a header.
-pub(crate) struct Header {
+pub(crate) struct GroupHeader {
     pub(crate) vxid: u64,
     pub(crate) kind: Kind,
     /// Whether it begins a group.
@@ -110,7 +120,7 @@ pub(crate) struct Header {
 }
 
 /// A line of a record.
-pub(crate) struct Record<'a> {
+pub(crate) struct VarnishRecord<'a> {
     /// The VXID, up to 3.0 the file descriptor; 0 where the line does not say it.
     pub(crate) vxid: u64,
     /// Client, backend or neither: `c`, `b` or `-`.
@@ -120,7 +130,7 @@ pub(crate) struct Record<'a> {
 }
 
 /// `*   << Request  >> 318737`
-pub(crate) fn header(line: &[u8]) -> Option<Header> {
+pub(crate) fn header(line: &[u8]) -> Option<GroupHeader> {
     let at = line.windows(3).take(24).position(|found| found == b"<< ")?;
     let rest = &line[at + 3..];
     let kind = match rest.split(|byte| *byte == b' ').next() {
@@ -131,11 +141,11 @@ pub(crate) fn header(line: &[u8]) -> Option<Header> {
     };
     let vxid = whole(rest.rsplit(|byte| *byte == b' ').find(|word| !word.is_empty())?)?;
     let is_first = line.get(1..at)?.iter().all(|byte| *byte == b' ');
-    Some(Header { vxid, kind, is_first })
+    Some(GroupHeader { vxid, kind, is_first })
 }
 
 /// `-   ReqURL         /vmods/`, or with VXID and side
-pub(crate) fn grouped_record(line: &[u8]) -> Option<Record<'_>> {
+pub(crate) fn grouped_record(line: &[u8]) -> Option<VarnishRecord<'_>> {
     let prefix = memchr(b' ', line)?;
     let skipped = line[prefix..].iter().position(|byte| *byte != b' ')?;
     let rest = &line[prefix + skipped..];
@@ -145,28 +155,28 @@ pub(crate) fn grouped_record(line: &[u8]) -> Option<Record<'_>> {
         Some(read) if vxid != 0 => read,
         _ => (b'-', data),
     };
-    Some(Record { vxid, side, tag, data })
+    Some(VarnishRecord { vxid, side, tag, data })
 }
 
 /// `     65542 Timestamp      c Resp: 1473174473.456773 0.001251 0.000108`
-pub(crate) fn raw_record(line: &[u8]) -> Option<Record<'_>> {
+pub(crate) fn raw_record(line: &[u8]) -> Option<VarnishRecord<'_>> {
     record_with(line, TAG_COLUMNS)
 }
 
 /// `   11 RxURL        c /`
-pub(crate) fn legacy_record(line: &[u8]) -> Option<Record<'_>> {
+pub(crate) fn legacy_record(line: &[u8]) -> Option<VarnishRecord<'_>> {
     record_with(line, LEGACY_TAG_COLUMNS)
 }
 
-fn record_with(line: &[u8], columns: usize) -> Option<Record<'_>> {
+fn record_with(line: &[u8], columns: usize) -> Option<VarnishRecord<'_>> {
     let (vxid, rest) = numbered(line)?;
     let (tag, data) = tag_and_data(rest, columns)?;
     let (side, data) = side_and_data(data)?;
-    Some(Record { vxid, side, tag, data })
+    Some(VarnishRecord { vxid, side, tag, data })
 }
 
-fn raw(line: &[u8], assembler: &mut Assembler, counts: &mut Counts) -> bool {
-    let Some(Record { vxid, side, tag, data }) = raw_record(line) else { return false };
+fn raw(line: &[u8], assembler: &mut Assembler, counts: &mut WatchCounts) -> bool {
+    let Some(VarnishRecord { vxid, side, tag, data }) = raw_record(line) else { return false };
     let kind = if side == b'b' { Kind::Backend } else { Kind::Request };
     if vxid == 0 || !assembler.wants(kind) {
         return true;
@@ -182,11 +192,11 @@ fn raw(line: &[u8], assembler: &mut Assembler, counts: &mut Counts) -> bool {
 }
 
 /// Reads a line of 2.1 or 3.0, without its line feed; returns whether it is one.
-pub(crate) fn legacy(line: &[u8], assembler: &mut Assembler, counts: &mut Counts) {
+pub(crate) fn legacy(line: &[u8], assembler: &mut Assembler, counts: &mut WatchCounts) {
     if line.is_empty() {
         return;
     }
-    let Some(Record { vxid: descriptor, side, tag, data }) = legacy_record(line) else {
+    let Some(VarnishRecord { vxid: descriptor, side, tag, data }) = legacy_record(line) else {
         counts.unread += 1;
         return;
     };

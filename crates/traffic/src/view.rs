@@ -64,11 +64,11 @@ pub(crate) enum Headers<'a> {
     /// In records of Varnish's log.
     Records(&'a Transaction),
     /// In a list, those of the request first.
-    Listed { request: &'a [Header<'a>], response: &'a [Header<'a>] },
+    Listed { request: &'a [ShownHeader<'a>], response: &'a [ShownHeader<'a>] },
 }
 
 /// Name and value.
-pub(crate) type Header<'a> = (Cow<'a, [u8]>, Cow<'a, [u8]>);
+pub(crate) type ShownHeader<'a> = (Cow<'a, [u8]>, Cow<'a, [u8]>);
 
 /// Whose headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

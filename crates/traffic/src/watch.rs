@@ -18,9 +18,9 @@ use memchr::memchr_iter;
 use crate::access::{self, JsonLine};
 use crate::assembly::{Assembler, Grouping};
 use crate::guess::{InputFormat, guess};
-use crate::limits::{Counts, Gauge, Limits};
+use crate::limits::{Gauge, WatchCounts, WatchLimits};
 use crate::lines::Lines;
-use crate::output::{Output, OutputOptions, Show};
+use crate::output::{OutputOptions, Show, ViewWriter};
 use crate::owned::OwnedExchange;
 use crate::query::{Query, QueryError};
 use crate::records::Records;
@@ -43,7 +43,7 @@ pub struct WatchOptions {
     /// In the filter language of `exchange`.
     pub filter: Option<Filter>,
     /// What is held and shown at most.
-    pub limits: Limits,
+    pub limits: WatchLimits,
     /// How it is shown.
     pub output: OutputOptions,
 }
@@ -77,7 +77,7 @@ pub struct Watched {
     /// How the lines were written; nothing if there were none.
     pub format: Option<InputFormat>,
     /// What was seen, and what of it was not used.
-    pub counts: Counts,
+    pub counts: WatchCounts,
     /// Whether records were of transactions whose beginning or end the source leaves out.
     pub lacks_ends: bool,
 }
@@ -91,9 +91,9 @@ pub fn watch(
     source: impl Read,
     out: impl Write,
     options: WatchOptions,
-    seen: impl FnMut(&Counts) -> ControlFlow<()>,
+    seen: impl FnMut(&WatchCounts) -> ControlFlow<()>,
 ) -> Result<Watched, WatchError> {
-    let output = Output::new(out, options.output);
+    let output = ViewWriter::new(out, options.output);
     run(source, output, options, seen)
 }
 
@@ -106,7 +106,7 @@ pub fn watch_exchanges(
     source: impl Read,
     options: WatchOptions,
     found: impl FnMut(OwnedExchange) -> ControlFlow<()>,
-    seen: impl FnMut(&Counts) -> ControlFlow<()>,
+    seen: impl FnMut(&WatchCounts) -> ControlFlow<()>,
 ) -> Result<Watched, WatchError> {
     let handing = Handing { found, shows_secrets: options.output.shows_secrets, is_over: false };
     run(source, handing, options, seen)
@@ -116,7 +116,7 @@ fn run(
     source: impl Read,
     output: impl Show,
     options: WatchOptions,
-    mut seen: impl FnMut(&Counts) -> ControlFlow<()>,
+    mut seen: impl FnMut(&WatchCounts) -> ControlFlow<()>,
 ) -> Result<Watched, WatchError> {
     let mut lines = Lines::new(source);
     let mut viewer = Viewer::new(output, options);
@@ -171,7 +171,7 @@ struct Viewer<S> {
     query_filter: Option<Filter>,
     gauge: Option<Gauge>,
     output: S,
-    counts: Counts,
+    counts: WatchCounts,
     ended: u64,
 }
 
@@ -179,7 +179,7 @@ impl<S: Show> Viewer<S> {
     fn new(output: S, options: WatchOptions) -> Self {
         let gauge = options.limits.rate.map(Gauge::new);
         let reader = Reader::Unknown { looked_at: 0 };
-        let counts = Counts::default();
+        let counts = WatchCounts::default();
         Self { options, reader, query_filter: None, gauge, output, counts, ended: 0 }
     }
 
@@ -343,7 +343,7 @@ impl<S: Show> Viewer<S> {
 fn show<S: Show>(
     view: &View<'_>,
     time_us: u64,
-    (gauge, counts, output): (&mut Option<Gauge>, &mut Counts, &mut S),
+    (gauge, counts, output): (&mut Option<Gauge>, &mut WatchCounts, &mut S),
 ) -> Result<(), WatchError> {
     if gauge.as_mut().is_some_and(|gauge| !gauge.admits(time_us)) {
         counts.over_rate += 1;

@@ -18,8 +18,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use ::traffic::{
-    Counts, FullScreen, OwnedExchange, ReplayRequest, Replayed, ScreenAction, ScreenEvent,
-    ScreenOptions, Tally, WatchError, WatchOptions, Watched, watch_exchanges,
+    ExchangeTally, FullScreen, OwnedExchange, ReplayRequest, Replayed, ScreenAction, ScreenEvent,
+    ScreenOptions, WatchCounts, WatchError, WatchOptions, Watched, watch_exchanges,
 };
 use anyhow::{Context, Result, anyhow};
 use screen::{Style, Terminal};
@@ -47,8 +47,8 @@ pub(super) struct Watching {
 
 /// How a watch has ended.
 pub(super) struct Seen {
-    pub(super) tally: Tally,
-    pub(super) counts: Counts,
+    pub(super) tally: ExchangeTally,
+    pub(super) counts: WatchCounts,
     pub(super) dropped: u64,
     /// Nothing if the user left before the end.
     pub(super) watched: Option<Result<Watched, WatchError>>,
@@ -56,13 +56,13 @@ pub(super) struct Seen {
 
 /// What the reading thread says of itself.
 #[derive(Default)]
-struct Progress {
-    counts: Mutex<Counts>,
+struct ReadProgress {
+    counts: Mutex<WatchCounts>,
     dropped: AtomicU64,
 }
 
-impl Progress {
-    fn counts(&self) -> Counts {
+impl ReadProgress {
+    fn counts(&self) -> WatchCounts {
         *self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -76,7 +76,7 @@ pub(super) fn run(watching: Watching, style: Style, stop: &Arc<AtomicBool>) -> R
     let options = ScreenOptions { source: watching.name.clone(), has_secrets };
     let mut terminal = Terminal::take().context("take the terminal for `--screen`")?;
     let (_, rows) = terminal.size().context("ask the terminal for its size")?;
-    let mut running = Running::start(watching, FullScreen::new(options, rows), stop)?;
+    let mut running = ScreenThreads::start(watching, FullScreen::new(options, rows), stop)?;
     let outcome = running.run(&mut terminal, style, stop);
     drop(terminal);
     // Ends the thread, unless its source waits and cannot be interrupted.
@@ -85,20 +85,20 @@ pub(super) fn run(watching: Watching, style: Style, stop: &Arc<AtomicBool>) -> R
     outcome.map(|()| seen)
 }
 
-struct Running {
+struct ScreenThreads {
     state: FullScreen,
     queue: Option<Receiver<Box<OwnedExchange>>>,
-    progress: Arc<Progress>,
+    progress: Arc<ReadProgress>,
     reader: Option<JoinHandle<Result<Watched, WatchError>>>,
     watched: Option<Result<Watched, WatchError>>,
     answers: (Sender<Replayed>, Receiver<Replayed>),
     is_replaying: bool,
 }
 
-impl Running {
+impl ScreenThreads {
     fn start(watching: Watching, state: FullScreen, stop: &Arc<AtomicBool>) -> Result<Self> {
         let (sender, queue) = mpsc::sync_channel(QUEUE_MAX);
-        let progress = Arc::new(Progress::default());
+        let progress = Arc::new(ReadProgress::default());
         let (shared, stop) = (Arc::clone(&progress), Arc::clone(stop));
         let reader = thread::Builder::new().name("traffic".to_owned());
         let reader = reader.spawn(move || read(watching, &sender, &shared, &stop));
@@ -226,7 +226,7 @@ impl Running {
 fn read(
     watching: Watching,
     sender: &SyncSender<Box<OwnedExchange>>,
-    progress: &Progress,
+    progress: &ReadProgress,
     stop: &AtomicBool,
 ) -> Result<Watched, WatchError> {
     let goes_on = watching.goes_on;

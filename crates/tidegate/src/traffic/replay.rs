@@ -28,7 +28,7 @@ pub(super) fn send(request: &ReplayRequest) -> Result<(u16, u64)> {
     let mut stream = TcpStream::connect_timeout(&address, CONNECT_TIME_MAX).context("connect")?;
     stream.set_write_timeout(Some(TIME_MAX)).context("set a timeout")?;
     stream.write_all(&request.bytes).context("send")?;
-    let mut answer = Answer { stream, began, buffer: Vec::new() };
+    let mut answer = ReplayAnswer { stream, began, buffer: Vec::new() };
     let mut head = answer.head()?;
     while (100..200).contains(&head.status) && head.status != 101 {
         head = answer.head()?;
@@ -40,21 +40,21 @@ pub(super) fn send(request: &ReplayRequest) -> Result<(u16, u64)> {
     Ok((head.status, u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX)))
 }
 
-struct Head {
+struct ReplyHead {
     status: u16,
     /// Nothing if the body ends with the connection.
     length: Option<u64>,
 }
 
-struct Answer {
+struct ReplayAnswer {
     stream: TcpStream,
     began: Instant,
     /// What was received and not yet used.
     buffer: Vec<u8>,
 }
 
-impl Answer {
-    fn head(&mut self) -> Result<Head> {
+impl ReplayAnswer {
+    fn head(&mut self) -> Result<ReplyHead> {
         let end = loop {
             if let Some(at) = self.buffer.windows(4).position(|four| four == b"\r\n\r\n") {
                 break at + 4;
@@ -71,7 +71,7 @@ impl Answer {
         let length = lines.filter_map(|line| line.split_once(':')).find_map(|(name, value)| {
             name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())
         });
-        Ok(Head { status, length: length.flatten() })
+        Ok(ReplyHead { status, length: length.flatten() })
     }
 
     fn body(&mut self, length: Option<u64>) -> Result<()> {

@@ -40,8 +40,8 @@ pub(super) fn save(name: &str, text: &str) -> Result<()> {
     let file = file()?;
     let mut queries = load()?;
     queries.insert(name.to_owned(), Value::String(text.to_owned()));
-    let folder = file.parent().context("find the folder of the queries")?;
-    fs::create_dir_all(folder).with_context(|| format!("make `{}`", folder.display()))?;
+    let dir = file.parent().context("find the dir of the queries")?;
+    fs::create_dir_all(dir).with_context(|| format!("make `{}`", dir.display()))?;
     output::replace(&file, &toml::to_string(&queries).context("write the queries")?)?;
     output::print_cleaned(&format!("saved `{name}` in {}\n", file.display()))
 }
@@ -100,7 +100,7 @@ fn load() -> Result<Table> {
 }
 
 fn file() -> Result<PathBuf> {
-    let folder = environment::config_folder();
-    let folder = folder.context("neither XDG_CONFIG_HOME nor HOME names a folder for queries")?;
-    Ok(folder.join("tidegate").join("queries.toml"))
+    let dir = environment::config_dir();
+    let dir = dir.context("neither XDG_CONFIG_HOME nor HOME names a dir for queries")?;
+    Ok(dir.join("tidegate").join("queries.toml"))
 }

@@ -7,7 +7,7 @@
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
-use ::traffic::Counts;
+use ::traffic::WatchCounts;
 
 const PAUSE: Duration = Duration::from_secs(1);
 const CLEAR: &str = "\r\x1b[K";
@@ -26,13 +26,13 @@ impl StatusLine {
     }
 
     /// Draws it, if a second has passed.
-    pub(super) fn show(&mut self, counts: &Counts) {
+    pub(super) fn show(&mut self, counts: &WatchCounts) {
         if !self.is_shown || Instant::now() < self.next {
             return;
         }
         self.next = Instant::now() + PAUSE;
         self.is_drawn = true;
-        let Counts { lines, requests, shown, .. } = counts;
+        let WatchCounts { lines, requests, shown, .. } = counts;
         let unused = counts.to_string();
         let comma = if unused.is_empty() { "" } else { "; " };
         eprint!("{CLEAR}{lines} lines, {requests} requests, {shown} shown{comma}{unused}");

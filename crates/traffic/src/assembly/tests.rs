@@ -3,12 +3,12 @@
 use stdx::Random;
 
 use super::{Assembler, Grouping};
-use crate::limits::{Counts, Limits};
+use crate::limits::{WatchCounts, WatchLimits};
 use crate::summary;
 use crate::tag::Tag;
 use crate::transaction::Kind;
 
-fn assembler(grouping: Grouping, limits: Limits) -> Assembler {
+fn assembler(grouping: Grouping, limits: WatchLimits) -> Assembler {
     Assembler::new(grouping, limits, summary::tags())
 }
 
@@ -22,7 +22,7 @@ fn taken(assembler: &mut Assembler) -> Vec<Vec<(u64, u32)>> {
     groups
 }
 
-fn add(assembler: &mut Assembler, vxid: u64, tag: Tag, data: &str, counts: &mut Counts) {
+fn add(assembler: &mut Assembler, vxid: u64, tag: Tag, data: &str, counts: &mut WatchCounts) {
     if tag == Tag::BEGIN {
         assembler.begin(vxid, Kind::Other, counts);
     }
@@ -52,9 +52,9 @@ const TREE: [(u64, Tag, &str); 16] = [
     (7, Tag::END, ""),
 ];
 
-fn groups_of_tree(grouping: Grouping) -> (Vec<Vec<(u64, u32)>>, Counts) {
-    let mut counts = Counts::default();
-    let mut assembler = assembler(grouping, Limits::default());
+fn groups_of_tree(grouping: Grouping) -> (Vec<Vec<(u64, u32)>>, WatchCounts) {
+    let mut counts = WatchCounts::default();
+    let mut assembler = assembler(grouping, WatchLimits::default());
     let mut groups = Vec::new();
     for (vxid, tag, data) in TREE {
         add(&mut assembler, vxid, tag, data, &mut counts);
@@ -70,7 +70,7 @@ fn groups_of_tree(grouping: Grouping) -> (Vec<Vec<(u64, u32)>>, Counts) {
 fn a_vxid_is_a_group_of_its_own() {
     let (groups, counts) = groups_of_tree(Grouping::Vxid);
     assert_eq!(groups, [[(5, 1)], [(2, 1)], [(4, 1)]]);
-    assert_eq!(counts, Counts::default());
+    assert_eq!(counts, WatchCounts::default());
 }
 
 #[test]
@@ -84,13 +84,13 @@ fn a_request_has_its_fetches_restarts_and_esi_requests() {
 fn a_session_has_all_its_requests() {
     let (groups, counts) = groups_of_tree(Grouping::Session);
     assert_eq!(groups, [vec![(1, 1), (2, 2), (3, 3), (4, 2), (5, 3)], vec![(7, 1)]]);
-    assert_eq!(counts, Counts::default());
+    assert_eq!(counts, WatchCounts::default());
 }
 
 #[test]
 fn transactions_without_end_are_given_up_at_the_limit() {
-    let mut counts = Counts::default();
-    let limits = Limits { incomplete_max: 10, ..Limits::default() };
+    let mut counts = WatchCounts::default();
+    let limits = WatchLimits { incomplete_max: 10, ..WatchLimits::default() };
     let mut assembler = assembler(Grouping::Vxid, limits);
     for vxid in 1..=1000 {
         add(&mut assembler, vxid, Tag::BEGIN, "req 1 rxreq", &mut counts);
@@ -102,8 +102,8 @@ fn transactions_without_end_are_given_up_at_the_limit() {
 
 #[test]
 fn transactions_without_end_are_given_up_when_the_log_is_older() {
-    let mut counts = Counts::default();
-    let mut assembler = assembler(Grouping::Vxid, Limits::default());
+    let mut counts = WatchCounts::default();
+    let mut assembler = assembler(Grouping::Vxid, WatchLimits::default());
     let mut request = |vxid, time: &str, ends: bool| {
         add(&mut assembler, vxid, Tag::BEGIN, "req 1 rxreq", &mut counts);
         add(&mut assembler, vxid, Tag::TIMESTAMP, &format!("Resp: {time} 0 0"), &mut counts);
@@ -121,8 +121,8 @@ fn transactions_without_end_are_given_up_when_the_log_is_older() {
 
 #[test]
 fn a_group_that_lacks_a_fetch_is_shown_at_the_end() {
-    let mut counts = Counts::default();
-    let mut assembler = assembler(Grouping::Request, Limits::default());
+    let mut counts = WatchCounts::default();
+    let mut assembler = assembler(Grouping::Request, WatchLimits::default());
     add(&mut assembler, 2, Tag::BEGIN, "req 1 rxreq", &mut counts);
     add(&mut assembler, 2, Tag::LINK, "bereq 3 fetch", &mut counts);
     add(&mut assembler, 2, Tag::END, "", &mut counts);
@@ -135,8 +135,8 @@ fn a_group_that_lacks_a_fetch_is_shown_at_the_end() {
 #[test]
 fn transactions_that_name_each_other_end_all_the_same() {
     for grouping in [Grouping::Request, Grouping::Session] {
-        let mut counts = Counts::default();
-        let mut assembler = assembler(grouping, Limits::default());
+        let mut counts = WatchCounts::default();
+        let mut assembler = assembler(grouping, WatchLimits::default());
         for (vxid, other) in [(2, 4), (4, 2), (6, 6)] {
             add(&mut assembler, vxid, Tag::BEGIN, &format!("req {other} esi"), &mut counts);
             add(&mut assembler, vxid, Tag::LINK, &format!("req {other} esi"), &mut counts);
@@ -154,9 +154,9 @@ fn any_order_of_records_stays_within_the_bounds() {
     let mut below = |bound: u64| random.bits() % bound;
     for round in 0..60 {
         let grouping = [Grouping::Vxid, Grouping::Request, Grouping::Session][round % 3];
-        let limits = Limits { incomplete_max: 8, timeout_us: 5_000_000, rate: None };
+        let limits = WatchLimits { incomplete_max: 8, timeout_us: 5_000_000, rate: None };
         let mut assembler = assembler(grouping, limits);
-        let mut counts = Counts::default();
+        let mut counts = WatchCounts::default();
         for _ in 0..2000 {
             let (vxid, other) = (below(20), below(20));
             let (tag, data) = match below(6) {

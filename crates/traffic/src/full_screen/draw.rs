@@ -13,7 +13,7 @@ use exchange::write_rfc3339;
 use screen::{Ink, Pane, cut, number, padded, width_of, wrapped};
 
 use super::keys::KEYS;
-use super::{FullScreen, Page, Prompt};
+use super::{FullScreen, Prompt, ScreenPage};
 
 /// Rows around the view.
 pub(super) const FRAME_ROWS: usize = 3;
@@ -35,11 +35,11 @@ impl FullScreen {
             }
         } else {
             match self.page {
-                Page::List => self.list(&mut view),
-                Page::Detail => self.details(&mut view),
-                Page::Top => self.top(&mut view),
-                Page::Histogram => self.histogram(&mut view),
-                Page::HeatMap => self.heat_map(&mut view),
+                ScreenPage::List => self.list(&mut view),
+                ScreenPage::Detail => self.details(&mut view),
+                ScreenPage::Top => self.top(&mut view),
+                ScreenPage::Histogram => self.histogram(&mut view),
+                ScreenPage::HeatMap => self.heat_map(&mut view),
             }
         }
         self.bottom(pane);
@@ -47,7 +47,7 @@ impl FullScreen {
 
     fn pages(&self, pane: &mut Pane<'_>) {
         let mut column = 0;
-        for (at, page) in Page::ALL.into_iter().enumerate() {
+        for (at, page) in ScreenPage::ALL.into_iter().enumerate() {
             let ink = if page == self.page { Ink::Bold } else { Ink::Faint };
             let (left, right) = if page == self.page { ('[', ']') } else { (' ', ' ') };
             let text = format!("{left}{} {}{right}", at + 1, page.name());

@@ -10,7 +10,7 @@ use screen::{EntryLine, Ink, Input, Key};
 
 use super::curl::{self, ReplayRequest};
 use super::listing::Column;
-use super::{Detail, FullScreen, Page, Prompt, ScreenAction, TopColumn};
+use super::{Detail, FullScreen, Prompt, ScreenAction, ScreenPage, TopColumn};
 use crate::tally::Dimension;
 
 pub(super) const KEYS: [(&str, &str); 17] = [
@@ -122,19 +122,19 @@ impl FullScreen {
             }
             Key::Char(digit @ '1'..='5') => self.turn(digit as usize - '1' as usize),
             Key::Tab => self.turn(self.page as usize + 1),
-            Key::BackTab => self.turn(self.page as usize + Page::ALL.len() - 1),
-            Key::Escape => self.turn(Page::List as usize),
+            Key::BackTab => self.turn(self.page as usize + ScreenPage::ALL.len() - 1),
+            Key::Escape => self.turn(ScreenPage::List as usize),
             Key::Char('x') if self.options.has_secrets => self.hides_secrets = !self.hides_secrets,
             _ => {
                 return match self.page {
-                    Page::List | Page::Detail => self.of_exchange(key),
-                    Page::Top => self.in_top(key),
-                    Page::Histogram => {
+                    ScreenPage::List | ScreenPage::Detail => self.of_exchange(key),
+                    ScreenPage::Top => self.in_top(key),
+                    ScreenPage::Histogram => {
                         let count = self.route_count();
                         self.routes.key(key, count, self.list_rows() / 3);
                         None
                     }
-                    Page::HeatMap => None,
+                    ScreenPage::HeatMap => None,
                 };
             }
         }
@@ -147,8 +147,8 @@ impl FullScreen {
     }
 
     fn turn(&mut self, page: usize) {
-        self.page = Page::ALL[page % Page::ALL.len()];
-        if self.page == Page::Detail {
+        self.page = ScreenPage::ALL[page % ScreenPage::ALL.len()];
+        if self.page == ScreenPage::Detail {
             self.show_selected();
         }
     }
@@ -166,12 +166,12 @@ impl FullScreen {
     /// A key about the exchanges, in the list and in detail.
     fn of_exchange(&mut self, key: Key) -> Option<ScreenAction> {
         match key {
-            Key::Enter if self.page == Page::List => {
+            Key::Enter if self.page == ScreenPage::List => {
                 let row = self.listing.scroll.selected(self.listing.count());
                 row.into_iter().for_each(|row| self.listing.scroll.select(row));
-                self.turn(Page::Detail as usize);
+                self.turn(ScreenPage::Detail as usize);
             }
-            Key::Enter => self.turn(Page::List as usize),
+            Key::Enter => self.turn(ScreenPage::List as usize),
             Key::Char('f') => self.listing.follow(),
             Key::Char('s') => {
                 let at = Column::ALL.iter().position(|one| *one == self.listing.sort);
@@ -186,7 +186,7 @@ impl FullScreen {
             Key::Char('n') => {
                 if !self.listing.next_marked() {
                     self.message = Some((Ink::Faint, "nothing is marked".to_owned()));
-                } else if self.page == Page::Detail {
+                } else if self.page == ScreenPage::Detail {
                     self.show_selected();
                 }
             }
@@ -205,12 +205,12 @@ impl FullScreen {
     fn moved(&mut self, key: Key) {
         let (count, rows) = (self.listing.count(), self.list_rows());
         match (self.page, &mut self.detail, key) {
-            (Page::Detail, Some(detail), Key::PageUp) => {
+            (ScreenPage::Detail, Some(detail), Key::PageUp) => {
                 detail.first = detail.first.saturating_sub(rows);
             }
-            (Page::Detail, Some(detail), Key::PageDown) => detail.first += rows,
-            (Page::Detail, Some(detail), Key::Home) => detail.first = 0,
-            (Page::Detail, ..) => {
+            (ScreenPage::Detail, Some(detail), Key::PageDown) => detail.first += rows,
+            (ScreenPage::Detail, Some(detail), Key::Home) => detail.first = 0,
+            (ScreenPage::Detail, ..) => {
                 if self.listing.scroll.key(key, count, rows) {
                     self.show_selected();
                 }

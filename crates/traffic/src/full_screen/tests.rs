@@ -7,7 +7,7 @@ use screen::{Input, Key, Style, drawn};
 
 use super::listing::KEPT_MAX;
 use super::{FullScreen, Replayed, ScreenAction, ScreenEvent, ScreenOptions};
-use crate::limits::Counts;
+use crate::limits::WatchCounts;
 use crate::owned::OwnedExchange;
 use crate::watch::{WatchOptions, watch_exchanges};
 use crate::{InputFormat, OutputOptions};
@@ -329,7 +329,7 @@ fn a_paste_presses_no_keys() {
 #[test]
 fn what_is_lost_is_seen() {
     let mut screen = screen_of(JOURNAL);
-    let counts = Counts { lines: 9, unread: 4, over_limit: 3, ..Counts::default() };
+    let counts = WatchCounts { lines: 9, unread: 4, over_limit: 3, ..WatchCounts::default() };
     screen.apply(ScreenEvent::Counts(Box::new(counts), 1234));
     let text = shown(&screen, WIDE, 12);
     assert!(text.contains("1,236 exchanges  2 shown  1,234 dropped  3 over limit"), "{text}");

@@ -1,6 +1,6 @@
 //! Claims about `limits`.
 
-use super::{Counts, Gauge, Rate};
+use super::{Gauge, Rate, WatchCounts};
 
 #[test]
 fn a_rate_is_read_as_varnishlog_reads_it() {
@@ -24,7 +24,7 @@ fn a_rate_lets_so_many_through_in_each_span() {
 
 #[test]
 fn what_was_lost_is_said_by_its_reason() {
-    assert_eq!(Counts::default().to_string(), "");
-    let counts = Counts { unread: 2, timed_out: 1, ..Counts::default() };
+    assert_eq!(WatchCounts::default().to_string(), "");
+    let counts = WatchCounts { unread: 2, timed_out: 1, ..WatchCounts::default() };
     assert_eq!(counts.to_string(), "2 not of the format, 1 given up at -T");
 }

@@ -7,7 +7,7 @@
 
 use exchange::{escape_json, write_rfc3339};
 
-use crate::varnish::Record;
+use crate::varnish::VarnishRecord;
 use crate::view::View;
 
 pub(super) fn write(view: &View<'_>, out: &mut Vec<u8>) {
@@ -52,7 +52,7 @@ pub(super) fn write(view: &View<'_>, out: &mut Vec<u8>) {
 }
 
 /// A record: `vxid`, `tag`, `side` and `data`.
-pub(super) fn write_record(record: &Record<'_>, data: &[u8], out: &mut Vec<u8>) {
+pub(super) fn write_record(record: &VarnishRecord<'_>, data: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"vxid\":");
     out.extend_from_slice(itoa::Buffer::new().format(record.vxid).as_bytes());
     text("tag", Some(record.tag.name().as_bytes()), out);

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::{Output, OutputFormat, OutputOptions, Show};
-use crate::view::{Header, Headers, View};
+use super::{OutputFormat, OutputOptions, Show, ViewWriter};
+use crate::view::{Headers, ShownHeader, View};
 
-fn header(name: &'static str, value: &'static str) -> Header<'static> {
+fn header(name: &'static str, value: &'static str) -> ShownHeader<'static> {
     (Cow::Borrowed(name.as_bytes()), Cow::Borrowed(value.as_bytes()))
 }
 
@@ -27,7 +27,7 @@ fn written(change: impl FnOnce(&mut View<'_>), options: OutputOptions) -> String
     };
     change(&mut view);
     let mut out = Vec::new();
-    let mut output = Output::new(&mut out, options);
+    let mut output = ViewWriter::new(&mut out, options);
     output.write(&view).unwrap();
     output.finish(1).unwrap();
     String::from_utf8(out).unwrap()
@@ -98,7 +98,7 @@ fn an_archive_is_one_document_without_secrets() {
     assert_eq!(entry["response"]["headers"][0]["value"], "[redacted]");
     assert_eq!(entry["timings"]["wait"], 0.08);
     let mut out = Vec::new();
-    Output::new(&mut out, options).finish(0).unwrap();
+    ViewWriter::new(&mut out, options).finish(0).unwrap();
     let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
     assert_eq!(document["log"]["entries"], serde_json::json!([]));
 }

@@ -11,7 +11,7 @@
 use std::io::Write;
 
 use super::{OutputOptions, each_shown, escape::escape};
-use crate::varnish::Record;
+use crate::varnish::VarnishRecord;
 use crate::view::{Side, View};
 
 /// How wide the client is, and the status.
@@ -56,7 +56,7 @@ pub(super) fn write(view: &View<'_>, options: &OutputOptions, out: &mut Vec<u8>)
 }
 
 /// `printf "%10u %-14s %c %s\n"`
-pub(super) fn write_record(record: &Record<'_>, data: &[u8], out: &mut Vec<u8>) {
+pub(super) fn write_record(record: &VarnishRecord<'_>, data: &[u8], out: &mut Vec<u8>) {
     let (vxid, tag, side) = (record.vxid, record.tag.name(), char::from(record.side));
     write!(out, "{vxid:>10} {tag:<14} {side} ").expect("a vector takes whatever is written");
     escape(data, out);

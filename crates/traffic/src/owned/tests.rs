@@ -23,7 +23,7 @@ const LINE: &str = concat!(
 #[test]
 fn filters_say_the_same_of_an_exchange_and_of_what_is_kept_of_it() {
     let exchange = decode(LINE.as_bytes()).unwrap();
-    let headers = access::listed(&exchange);
+    let headers = access::listed(&exchange, LINE.as_bytes());
     let view = access::view(&exchange, &headers, InputFormat::Tidegate);
     let kept = OwnedExchange::new(&view, false);
     assert!(!kept.is_cut());

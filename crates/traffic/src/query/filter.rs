@@ -13,7 +13,7 @@
 //! A level other than 1 and `vxid` are of records alone. Invariant: what comes out holds where the
 //! query would, if the source had such records; every comparison also asks that the field is there.
 
-use super::{Bound, Condition, QueryError, Relation, Test, Wanted};
+use super::{Bound, Condition, QueryError, QueryRelation, Test, Wanted};
 use crate::tag::Tag;
 
 /// The query as the text of a filter.
@@ -101,16 +101,16 @@ fn compared(field: &str, wanted: &Wanted) -> Option<String> {
 }
 
 /// A whole number is compared with the whole part of the value.
-fn whole_part(field: &str, relation: Relation, number: i128) -> Option<String> {
+fn whole_part(field: &str, relation: QueryRelation, number: i128) -> Option<String> {
     let number = u64::try_from(number).ok()?;
     let next = number.checked_add(1)?;
     Some(match relation {
-        Relation::Equal => format!("({field} >= {number} and {field} < {next})"),
-        Relation::Unequal => format!("({field} < {number} or {field} >= {next})"),
-        Relation::Less => format!("{field} < {number}"),
-        Relation::LessOrEqual => format!("{field} < {next}"),
-        Relation::More => format!("{field} >= {next}"),
-        Relation::MoreOrEqual => format!("{field} >= {number}"),
+        QueryRelation::Equal => format!("({field} >= {number} and {field} < {next})"),
+        QueryRelation::Unequal => format!("({field} < {number} or {field} >= {next})"),
+        QueryRelation::Less => format!("{field} < {number}"),
+        QueryRelation::LessOrEqual => format!("{field} < {next}"),
+        QueryRelation::More => format!("{field} >= {next}"),
+        QueryRelation::MoreOrEqual => format!("{field} >= {number}"),
     })
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-impl Relation {
+impl QueryRelation {
     fn sign(self) -> &'static str {
         match self {
             Self::Equal => "==",

@@ -7,7 +7,7 @@
 
 /// A piece of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Token<'a> {
+pub(super) enum QueryToken<'a> {
     Word(&'a str),
     Quoted(String),
     Sign(&'static str),
@@ -23,13 +23,13 @@ const SIGNS: [&str; 15] =
     ["==", "!=", "<=", ">=", "!~", "<", ">", "~", "(", ")", "{", "}", "[", "]", ":"];
 
 /// Splits a whole text.
-pub(super) fn split(text: &str) -> Result<Vec<(usize, Token<'_>)>, Wrong> {
+pub(super) fn split(text: &str) -> Result<Vec<(usize, QueryToken<'_>)>, Wrong> {
     let mut tokens = Vec::new();
     let mut at = 0;
     while let Some(next) = text[at..].chars().next() {
         let rest = &text[at..];
         if next == '\n' {
-            tokens.push((at, Token::Newline));
+            tokens.push((at, QueryToken::Newline));
             at += 1;
         } else if next.is_whitespace() {
             at += next.len_utf8();
@@ -39,21 +39,21 @@ pub(super) fn split(text: &str) -> Result<Vec<(usize, Token<'_>)>, Wrong> {
             at += 2;
         } else if next == '"' || next == '\'' {
             let (quoted, length) = quoted(rest, next).map_err(|message| (at, message))?;
-            tokens.push((at, Token::Quoted(quoted)));
+            tokens.push((at, QueryToken::Quoted(quoted)));
             at += length;
         } else if let Some(sign) = SIGNS.into_iter().find(|sign| rest.starts_with(sign)) {
-            tokens.push((at, Token::Sign(sign)));
+            tokens.push((at, QueryToken::Sign(sign)));
             at += sign.len();
         } else {
             let length = rest.find(|character| !is_of_word(character)).unwrap_or(rest.len());
             if length == 0 {
                 return Err((at, format!("`{next}` means nothing here; quote it in a text")));
             }
-            tokens.push((at, Token::Word(&rest[..length])));
+            tokens.push((at, QueryToken::Word(&rest[..length])));
             at += length;
         }
     }
-    tokens.push((text.len(), Token::End));
+    tokens.push((text.len(), QueryToken::End));
     Ok(tokens)
 }
 

@@ -7,8 +7,8 @@
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::lexer::{Token, Wrong, split};
-use super::{BYTES_MAX, Bound, Condition, QueryError, QueryOptions, Relation, Test, Wanted};
+use super::lexer::{QueryToken, Wrong, split};
+use super::{BYTES_MAX, Bound, Condition, QueryError, QueryOptions, QueryRelation, Test, Wanted};
 use crate::tag::{Tag, TagSet};
 
 const DEPTH_MAX: usize = 64;
@@ -30,26 +30,26 @@ pub(super) fn parse(text: &str, options: QueryOptions) -> Result<Condition, Quer
     parser.whole().map_err(located)
 }
 
-type Parsed<T> = Result<T, Wrong>;
+type ParsedQuery<T> = Result<T, Wrong>;
 
 struct Parser<'a> {
     text: &'a str,
-    tokens: Vec<(usize, Token<'a>)>,
+    tokens: Vec<(usize, QueryToken<'a>)>,
     at: usize,
     depth: usize,
     options: QueryOptions,
 }
 
 impl<'a> Parser<'a> {
-    fn whole(&mut self) -> Parsed<Condition> {
+    fn whole(&mut self) -> ParsedQuery<Condition> {
         let mut queries = Vec::new();
         loop {
-            while self.take(&Token::Newline) {}
-            if self.peek() == &Token::End {
+            while self.take(&QueryToken::Newline) {}
+            if self.peek() == &QueryToken::End {
                 break;
             }
             queries.push(self.either()?);
-            if !matches!(self.peek(), Token::Newline | Token::End) {
+            if !matches!(self.peek(), QueryToken::Newline | QueryToken::End) {
                 return Err(self.unexpected("`and`, `or` or the end"));
             }
         }
@@ -59,34 +59,34 @@ impl<'a> Parser<'a> {
         Ok(single_or(queries, Condition::Either))
     }
 
-    fn either(&mut self) -> Parsed<Condition> {
+    fn either(&mut self) -> ParsedQuery<Condition> {
         let mut conditions = vec![self.both()?];
-        while self.take(&Token::Word("or")) {
+        while self.take(&QueryToken::Word("or")) {
             conditions.push(self.both()?);
         }
         Ok(single_or(conditions, Condition::Either))
     }
 
-    fn both(&mut self) -> Parsed<Condition> {
+    fn both(&mut self) -> ParsedQuery<Condition> {
         let mut conditions = vec![self.one()?];
-        while self.take(&Token::Word("and")) {
+        while self.take(&QueryToken::Word("and")) {
             conditions.push(self.one()?);
         }
         Ok(single_or(conditions, Condition::Both))
     }
 
-    fn one(&mut self) -> Parsed<Condition> {
+    fn one(&mut self) -> ParsedQuery<Condition> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             return Err((self.offset(), format!("more than {DEPTH_MAX} levels deep")));
         }
-        let condition = if self.take(&Token::Word("not")) {
+        let condition = if self.take(&QueryToken::Word("not")) {
             Condition::Not(Box::new(self.one()?))
-        } else if self.take(&Token::Sign("(")) {
+        } else if self.take(&QueryToken::Sign("(")) {
             let condition = self.either()?;
             self.expect(")")?;
             condition
-        } else if self.take(&Token::Word("vxid")) {
+        } else if self.take(&QueryToken::Word("vxid")) {
             self.vxid()?
         } else {
             Condition::Test(Box::new(self.test()?))
@@ -95,7 +95,7 @@ impl<'a> Parser<'a> {
         Ok(condition)
     }
 
-    fn vxid(&mut self) -> Parsed<Condition> {
+    fn vxid(&mut self) -> ParsedQuery<Condition> {
         let Some(relation) = self.relation() else {
             return Err(self.unexpected("a comparison of numbers, such as `vxid == 1234`"));
         };
@@ -105,19 +105,19 @@ impl<'a> Parser<'a> {
         Ok(Condition::Vxid(relation, number))
     }
 
-    fn test(&mut self) -> Parsed<Test> {
+    fn test(&mut self) -> ParsedQuery<Test> {
         let start = self.offset();
         let level = self.level()?;
         let offset = self.offset();
         let tags = match self.peek() {
-            Token::Word(word @ ("and" | "or" | "eq" | "ne")) => {
+            QueryToken::Word(word @ ("and" | "or" | "eq" | "ne")) => {
                 return Err((offset, format!("expected a tag, found `{word}`")));
             }
-            Token::Word(word) => tags(word).map_err(|message| (offset, message))?,
+            QueryToken::Word(word) => tags(word).map_err(|message| (offset, message))?,
             _ => return Err(self.unexpected("a tag such as RespStatus, `not` or `(`")),
         };
         self.at += 1;
-        let prefix = if self.take(&Token::Sign(":")) {
+        let prefix = if self.take(&QueryToken::Sign(":")) {
             Some(self.operand()?.into_bytes().into_boxed_slice())
         } else {
             None
@@ -129,8 +129,8 @@ impl<'a> Parser<'a> {
     }
 
     /// `{2+}`
-    fn level(&mut self) -> Parsed<Option<(Bound, u32)>> {
-        if !self.take(&Token::Sign("{")) {
+    fn level(&mut self) -> ParsedQuery<Option<(Bound, u32)>> {
+        if !self.take(&QueryToken::Sign("{")) {
             return Ok(None);
         }
         let offset = self.offset();
@@ -147,8 +147,8 @@ impl<'a> Parser<'a> {
     }
 
     /// `[2]`
-    fn field(&mut self) -> Parsed<Option<usize>> {
-        if !self.take(&Token::Sign("[")) {
+    fn field(&mut self) -> ParsedQuery<Option<usize>> {
+        if !self.take(&QueryToken::Sign("[")) {
             return Ok(None);
         }
         let offset = self.offset();
@@ -158,20 +158,20 @@ impl<'a> Parser<'a> {
         Ok(Some(field))
     }
 
-    fn wanted(&mut self) -> Parsed<Wanted> {
+    fn wanted(&mut self) -> ParsedQuery<Wanted> {
         if let Some(relation) = self.relation() {
             let offset = self.offset();
             return self.number(relation).map_err(|message| (offset, message));
         }
         let ignores_case = self.options.ignores_case;
         for (word, is_equal) in [("eq", true), ("ne", false)] {
-            if self.take(&Token::Word(word)) {
+            if self.take(&QueryToken::Word(word)) {
                 let text = self.operand()?.into_bytes().into_boxed_slice();
                 return Ok(Wanted::Text { is_equal, text, ignores_case });
             }
         }
         for (sign, is_match) in [("~", true), ("!~", false)] {
-            if self.take(&Token::Sign(sign)) {
+            if self.take(&QueryToken::Sign(sign)) {
                 let offset = self.offset();
                 let flags = if ignores_case { "(?i)" } else { "" };
                 let pattern = format!("{flags}{}", self.operand()?);
@@ -182,7 +182,7 @@ impl<'a> Parser<'a> {
         Ok(Wanted::Any)
     }
 
-    fn number(&mut self, relation: Relation) -> Result<Wanted, String> {
+    fn number(&mut self, relation: QueryRelation) -> Result<Wanted, String> {
         let word = self.operand().map_err(|(_, message)| message)?;
         let wrong = || format!("`{word}` is no number; compare texts with `eq`, `ne`, `~` or `!~`");
         if word.contains(['.', 'e', 'E']) {
@@ -192,31 +192,31 @@ impl<'a> Parser<'a> {
         Ok(Wanted::Integer(relation, word.parse().map_err(|_| wrong())?))
     }
 
-    fn relation(&mut self) -> Option<Relation> {
+    fn relation(&mut self) -> Option<QueryRelation> {
         let relation = match self.peek() {
-            Token::Sign("==") => Relation::Equal,
-            Token::Sign("!=") => Relation::Unequal,
-            Token::Sign("<") => Relation::Less,
-            Token::Sign("<=") => Relation::LessOrEqual,
-            Token::Sign(">") => Relation::More,
-            Token::Sign(">=") => Relation::MoreOrEqual,
+            QueryToken::Sign("==") => QueryRelation::Equal,
+            QueryToken::Sign("!=") => QueryRelation::Unequal,
+            QueryToken::Sign("<") => QueryRelation::Less,
+            QueryToken::Sign("<=") => QueryRelation::LessOrEqual,
+            QueryToken::Sign(">") => QueryRelation::More,
+            QueryToken::Sign(">=") => QueryRelation::MoreOrEqual,
             _ => return None,
         };
         self.at += 1;
         Some(relation)
     }
 
-    fn operand(&mut self) -> Parsed<String> {
+    fn operand(&mut self) -> ParsedQuery<String> {
         let operand = match self.peek() {
-            Token::Word(word) => (*word).to_owned(),
-            Token::Quoted(text) => text.clone(),
+            QueryToken::Word(word) => (*word).to_owned(),
+            QueryToken::Quoted(text) => text.clone(),
             _ => return Err(self.unexpected("a word, a number or a text in quotes")),
         };
         self.at += 1;
         Ok(operand)
     }
 
-    fn peek(&self) -> &Token<'a> {
+    fn peek(&self) -> &QueryToken<'a> {
         &self.tokens[self.at].1
     }
 
@@ -224,14 +224,14 @@ impl<'a> Parser<'a> {
         self.tokens[self.at].0
     }
 
-    fn take(&mut self, token: &Token<'_>) -> bool {
+    fn take(&mut self, token: &QueryToken<'_>) -> bool {
         let is_there = self.peek() == token;
         self.at += usize::from(is_there);
         is_there
     }
 
-    fn expect(&mut self, sign: &'static str) -> Parsed<()> {
-        match self.take(&Token::Sign(sign)) {
+    fn expect(&mut self, sign: &'static str) -> ParsedQuery<()> {
+        match self.take(&QueryToken::Sign(sign)) {
             true => Ok(()),
             false => Err(self.unexpected(&format!("`{sign}`"))),
         }
@@ -239,11 +239,11 @@ impl<'a> Parser<'a> {
 
     fn unexpected(&self, wanted: &str) -> Wrong {
         let found = match self.peek() {
-            Token::Word(word) => format!("`{word}`"),
-            Token::Quoted(text) => format!("\"{text}\""),
-            Token::Sign(sign) => format!("`{sign}`"),
-            Token::Newline => "the end of the line".to_owned(),
-            Token::End => "the end".to_owned(),
+            QueryToken::Word(word) => format!("`{word}`"),
+            QueryToken::Quoted(text) => format!("\"{text}\""),
+            QueryToken::Sign(sign) => format!("`{sign}`"),
+            QueryToken::Newline => "the end of the line".to_owned(),
+            QueryToken::End => "the end".to_owned(),
         };
         (self.offset(), format!("expected {wanted}, found {found}"))
     }

@@ -4,7 +4,7 @@ use stdx::Random;
 
 use super::{Query, QueryError, QueryOptions};
 use crate::assembly::{Assembler, Grouping};
-use crate::limits::{Counts, Limits};
+use crate::limits::{WatchCounts, WatchLimits};
 use crate::tag::{Tag, TagSet};
 use crate::transaction::Kind;
 
@@ -23,8 +23,8 @@ const RECORDS: [(&str, &str); 8] = [
 fn holds_with(text: &str, options: QueryOptions) -> bool {
     let query = Query::parse(text, options).unwrap();
     let every: TagSet = Tag::all().collect();
-    let mut assembler = Assembler::new(Grouping::Vxid, Limits::default(), every);
-    let mut counts = Counts::default();
+    let mut assembler = Assembler::new(Grouping::Vxid, WatchLimits::default(), every);
+    let mut counts = WatchCounts::default();
     assembler.begin(7, Kind::Request, &mut counts);
     for (tag, data) in RECORDS {
         assembler.record(7, (Tag::named(tag), data.as_bytes()), &mut counts);

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use crate::limits::Counts;
+use crate::limits::WatchCounts;
 use crate::owned::OwnedExchange;
-use crate::tally::Tally;
+use crate::tally::ExchangeTally;
 use crate::view::View;
 
 #[test]
 fn the_page_has_tables_and_drawings_and_no_markup_of_a_client() {
-    let mut tally = Tally::default();
+    let mut tally = ExchangeTally::default();
     for number in 0..2000_u64 {
         let url = format!("/<script>alert({number})</script>\u{1b}[2J\"onload='x'");
         let view = View {
@@ -23,7 +23,7 @@ fn the_page_has_tables_and_drawings_and_no_markup_of_a_client() {
         };
         tally.add(&OwnedExchange::new(&view, false));
     }
-    let counts = Counts { lines: 2001, requests: 2000, unread: 1, ..Counts::default() };
+    let counts = WatchCounts { lines: 2001, requests: 2000, unread: 1, ..WatchCounts::default() };
     let page = tally.to_html("<log> & co", &counts, 5);
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
     assert!(!page.contains("<script") && !page.contains("<b>") && !page.contains('\u{1b}'));
@@ -46,6 +46,6 @@ fn the_page_has_tables_and_drawings_and_no_markup_of_a_client() {
 
 #[test]
 fn a_page_of_nothing_is_whole() {
-    let page = Tally::default().to_html("x", &Counts::default(), 0);
+    let page = ExchangeTally::default().to_html("x", &WatchCounts::default(), 0);
     assert!(page.contains("0 exchanges of 0 requests") && page.ends_with("</html>\n"), "{page}");
 }

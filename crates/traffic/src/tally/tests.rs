@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::heat_map::COLUMNS_MAX;
 use super::table::{KEYS_MAX, OTHERS};
-use super::{BINS, Dimension, Tally, bin_low_us};
+use super::{BINS, Dimension, ExchangeTally, bin_low_us};
 use crate::owned::OwnedExchange;
 use crate::view::View;
 
@@ -22,7 +22,7 @@ fn exchange(path: &str, time_s: u64, total_us: u64) -> OwnedExchange {
 
 #[test]
 fn keys_beyond_the_bound_are_counted_as_others() {
-    let mut tally = Tally::default();
+    let mut tally = ExchangeTally::default();
     for number in 0..KEYS_MAX as u64 + 500 {
         tally.add(&exchange(&format!("/{number}?q"), 1, 1000));
         tally.add(&exchange("/0", 1, 2_000_000));
@@ -39,7 +39,7 @@ fn keys_beyond_the_bound_are_counted_as_others() {
 
 #[test]
 fn the_heat_map_keeps_its_size_and_every_exchange() {
-    let mut tally = Tally::default();
+    let mut tally = ExchangeTally::default();
     for number in 0..100_000_u64 {
         tally.add(&exchange("/", 1_000_000 - number % 7 * 1000 + number, 1 << (number % 40)));
     }
@@ -54,7 +54,7 @@ fn the_heat_map_keeps_its_size_and_every_exchange() {
 
 #[test]
 fn a_date_far_off_widens_the_span() {
-    let mut tally = Tally::default();
+    let mut tally = ExchangeTally::default();
     for time in [1, u64::MAX / 1_000_000, 0] {
         tally.add(&exchange("/", time, 10));
     }

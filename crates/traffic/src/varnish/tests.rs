@@ -4,7 +4,7 @@ use super::{numbered, tag_and_data};
 use crate::tag::Tag;
 use crate::watch::WatchOptions;
 use crate::watch::tests::{shown, shown_with};
-use crate::{Grouping, Limits, Query};
+use crate::{Grouping, Query, WatchLimits};
 
 #[test]
 fn a_tag_takes_its_columns_and_data_begins_behind_them() {
@@ -247,7 +247,7 @@ fn memory_is_bounded_whatever_never_ends() {
         text += &format!("{vxid:>10} Begin          c req 1 rxreq\n");
         text += &format!("{vxid:>10} ReqURL         c /{}\n", "x".repeat(1000));
     }
-    let limits = Limits { incomplete_max: 50, ..Limits::default() };
+    let limits = WatchLimits { incomplete_max: 50, ..WatchLimits::default() };
     let (_, watched) = shown_with(&text, WatchOptions { limits, ..WatchOptions::default() });
     assert_eq!((watched.counts.over_limit, watched.counts.cut), (4949, 50));
 }

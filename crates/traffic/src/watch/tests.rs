@@ -105,7 +105,7 @@ fn a_reader_that_leaves_is_an_error_of_writing() {
 
 #[test]
 fn a_rate_keeps_the_rest_back() {
-    let limits = crate::Limits { rate: Some("2/s".parse().unwrap()), ..Default::default() };
+    let limits = crate::WatchLimits { rate: Some("2/s".parse().unwrap()), ..Default::default() };
     let options = WatchOptions { limits, ..WatchOptions::default() };
     let (_, watched) = shown_with(&COMBINED.repeat(5), options);
     assert_eq!((watched.counts.shown, watched.counts.over_rate), (2, 3));

@@ -14,7 +14,7 @@ const NAME_COLUMNS: usize = 14;
 /// Columns of a phase's numbers.
 const NUMBER_COLUMNS: usize = 12;
 
-type Line = (Ink, String);
+type DetailLine = (Ink, String);
 
 impl FullScreen {
     pub(super) fn details(&self, pane: &mut Pane<'_>) {
@@ -30,7 +30,7 @@ impl FullScreen {
         }
     }
 
-    fn lines_of(&self, detail: &Detail, pane: &Pane<'_>) -> Vec<Line> {
+    fn lines_of(&self, detail: &Detail, pane: &Pane<'_>) -> Vec<DetailLine> {
         let exchange = &detail.exchange;
         let view = exchange.view();
         let mark = if self.listing.is_marked(detail.number) { "* " } else { "" };
@@ -59,7 +59,7 @@ impl FullScreen {
     }
 
     /// What only a line of Tidegate says.
-    fn of_line(&self, detail: &Detail, lines: &mut Vec<Line>) {
+    fn of_line(&self, detail: &Detail, lines: &mut Vec<DetailLine>) {
         let Some(line) = detail.exchange.line() else { return };
         let mut some = |name: &str, text: Option<String>| {
             if let Some(text) = text {
@@ -87,7 +87,7 @@ impl FullScreen {
         some("waited", (wait > 0).then_some(waited));
     }
 
-    fn headers(&self, (view, side): (&View<'_>, Side), title: &str, lines: &mut Vec<Line>) {
+    fn headers(&self, (view, side): (&View<'_>, Side), title: &str, lines: &mut Vec<DetailLine>) {
         let mut headers = Vec::new();
         view.each_header(side, |name, value| {
             let is_hidden = is_secret(name) && self.has_hidden_secrets();
@@ -101,12 +101,12 @@ impl FullScreen {
     }
 }
 
-fn fact(name: &str, text: &str, lines: &mut Vec<Line>) {
+fn fact(name: &str, text: &str, lines: &mut Vec<DetailLine>) {
     lines.push((Ink::Plain, format!("{}{text}", padded(name, NAME_COLUMNS, false))));
 }
 
 /// What every source may say.
-fn facts(view: &View<'_>, lines: &mut Vec<Line>) {
+fn facts(view: &View<'_>, lines: &mut Vec<DetailLine>) {
     let mut some = |name: &str, text: Option<String>| {
         if let Some(text) = text {
             fact(name, &text, lines);
@@ -136,7 +136,7 @@ fn facts(view: &View<'_>, lines: &mut Vec<Line>) {
 }
 
 /// The phases as bars, of the whole or of what they make together.
-fn phases(detail: &Detail, pane: &Pane<'_>, lines: &mut Vec<Line>) {
+fn phases(detail: &Detail, pane: &Pane<'_>, lines: &mut Vec<DetailLine>) {
     let exchange = &detail.exchange;
     let sum: u64 = exchange.phases().map(|(_, us)| u64::from(us)).sum();
     let whole = exchange.view().total_us.unwrap_or(0).max(sum);
