@@ -8,45 +8,17 @@
 mod escape;
 mod har;
 mod ndjson;
+mod options;
 mod text;
 
 use std::io::{self, Write};
 
 pub(crate) use escape::escape;
+pub use options::{OutputFormat, OutputOptions};
+pub(crate) use options::{REDACTED, is_secret};
 
 use crate::varnish::VarnishRecord;
-use crate::view::{Side, View, split_header};
-
-/// The headers whose values are not shown.
-const SECRETS: [&[u8]; 4] = [b"authorization", b"cookie", b"set-cookie", b"proxy-authorization"];
-pub(crate) const REDACTED: &[u8] = b"[redacted]";
-
-/// In which form exchanges are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum OutputFormat {
-    /// Two lines each, as vlogdump writes them.
-    #[default]
-    Text,
-    /// A JSON object a line each.
-    Ndjson,
-    /// HTTP Archive 1.2.
-    Har,
-}
-
-/// What is shown of each exchange.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct OutputOptions {
-    /// The form.
-    pub format: OutputFormat,
-    /// Whether text has ANSI colours.
-    pub colour: bool,
-    /// Whether text shows the headers of requests.
-    pub request_headers: bool,
-    /// Whether text shows the headers of responses.
-    pub response_headers: bool,
-    /// Whether secret headers are shown as they are.
-    pub shows_secrets: bool,
-}
+use crate::view::{View, split_header};
 
 /// Where exchanges go.
 pub(crate) trait Show {
@@ -144,24 +116,6 @@ impl<W: Write> Show for ViewWriter<W> {
         }
         self.out.flush()
     }
-}
-
-/// Calls `found` with each header as it may be shown.
-fn each_shown<'a>(
-    view: &View<'a>,
-    side: Side,
-    options: &OutputOptions,
-    mut found: impl FnMut(&'a [u8], &'a [u8]),
-) {
-    view.each_header(side, |name, value| {
-        let value = if is_secret(name) && !options.shows_secrets { REDACTED } else { value };
-        found(name, value);
-    });
-}
-
-/// Whether the value of a header is not for everybody.
-pub(crate) fn is_secret(name: &[u8]) -> bool {
-    SECRETS.iter().any(|secret| name.eq_ignore_ascii_case(secret))
 }
 
 #[cfg(test)]

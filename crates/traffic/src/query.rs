@@ -13,111 +13,27 @@
 //! lines. For sources without records [`Query::filter`] says the same as a filter of `exchange`.
 //! Differs from Varnish: tags are not abbreviated, and patterns are those of the crate `regex`,
 //! which take linear time and know neither lookaround nor backreferences.
-//! Bounds, each an error: [`BYTES_MAX`], 64 levels, 256 KiB for a compiled pattern.
+//! Bounds, each an error: 4,096 bytes, 64 levels, 256 KiB for a compiled pattern.
 
+mod condition;
 mod filter;
 mod lexer;
 mod parser;
 
+pub use condition::{QueryError, QueryOptions};
 pub(crate) use filter::quoted;
 pub(crate) use parser::pattern_of;
 
-use exchange::{Filter, FilterError};
-use regex::bytes::Regex;
+use exchange::Filter;
 
 use crate::assembly::{Grouping, TransactionGroup};
-use crate::seconds::{whole, words};
 use crate::tag::TagSet;
-
-/// The longest query, in bytes.
-pub(crate) const BYTES_MAX: usize = 4096;
+use condition::{Bound, Condition};
 
 /// A parsed query.
 #[derive(Debug, Clone)]
 pub struct Query {
     root: Condition,
-}
-
-/// A text that is no query, or one that a source cannot answer.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum QueryError {
-    /// The text is no query.
-    #[error("query, line {line}, column {column}: {message}")]
-    Unread {
-        /// From 1.
-        line: usize,
-        /// In characters, from 1.
-        column: usize,
-        /// What is wrong there, and what would be right.
-        message: String,
-    },
-    /// The source has no such records.
-    #[error(
-        "query: the source has no records of Varnish, and `{test}` has no other meaning; ask by \
-         `--where`"
-    )]
-    NoRecords {
-        /// What has no meaning there.
-        test: String,
-    },
-    /// What it means in the filter language is no filter.
-    #[error(transparent)]
-    Filter(#[from] FilterError),
-}
-
-/// Says how a query is meant.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct QueryOptions {
-    /// Whether upper and lower case are one in texts and patterns (`-C`).
-    pub ignores_case: bool,
-}
-
-#[derive(Debug, Clone)]
-enum Condition {
-    Either(Vec<Condition>),
-    Both(Vec<Condition>),
-    Not(Box<Condition>),
-    Vxid(QueryRelation, i128),
-    Test(Box<Test>),
-}
-
-/// What a record must be.
-#[derive(Debug, Clone)]
-struct Test {
-    level: Option<(Bound, u32)>,
-    tags: TagSet,
-    prefix: Option<Box<[u8]>>,
-    /// The place of the word, from 1.
-    field: Option<usize>,
-    wanted: Wanted,
-    /// As it was written.
-    text: Box<str>,
-}
-
-#[derive(Debug, Clone)]
-enum Wanted {
-    Any,
-    Integer(QueryRelation, i128),
-    Real(QueryRelation, f64),
-    Text { is_equal: bool, text: Box<[u8]>, ignores_case: bool },
-    Pattern { is_match: bool, pattern: Regex },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Bound {
-    Exactly,
-    AtLeast,
-    AtMost,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum QueryRelation {
-    Equal,
-    Unequal,
-    Less,
-    LessOrEqual,
-    More,
-    MoreOrEqual,
 }
 
 impl Query {
@@ -160,104 +76,6 @@ impl Query {
     /// Whether a group satisfies it.
     pub(crate) fn matches(&self, group: TransactionGroup<'_>) -> bool {
         self.root.matches(group)
-    }
-}
-
-impl Condition {
-    fn matches(&self, group: TransactionGroup<'_>) -> bool {
-        match self {
-            Self::Either(conditions) => conditions.iter().any(|one| one.matches(group)),
-            Self::Both(conditions) => conditions.iter().all(|one| one.matches(group)),
-            Self::Not(condition) => !condition.matches(group),
-            Self::Vxid(relation, number) => {
-                group.iter().any(|one| relation.holds(i128::from(one.vxid).cmp(number)))
-            }
-            Self::Test(test) => group.iter().any(|transaction| {
-                let is_at = test.level.is_none_or(|(bound, level)| match bound {
-                    Bound::Exactly => transaction.level == level,
-                    Bound::AtLeast => transaction.level >= level,
-                    Bound::AtMost => transaction.level <= level,
-                });
-                is_at
-                    && transaction
-                        .records()
-                        .any(|(tag, data)| test.tags.contains(tag) && test.holds(data))
-            }),
-        }
-    }
-
-    /// Whether `found` says so of any test.
-    fn any(&self, found: &mut impl FnMut(&Test) -> bool) -> bool {
-        match self {
-            Self::Either(conditions) | Self::Both(conditions) => {
-                conditions.iter().any(|one| one.any(found))
-            }
-            Self::Not(condition) => condition.any(found),
-            Self::Vxid(..) => false,
-            Self::Test(test) => found(test),
-        }
-    }
-}
-
-impl Test {
-    fn holds(&self, data: &[u8]) -> bool {
-        let Some(data) = self.selected(data) else { return false };
-        match &self.wanted {
-            Wanted::Any => true,
-            Wanted::Integer(relation, number) => {
-                whole_part(data).is_some_and(|value| relation.holds(value.cmp(number)))
-            }
-            Wanted::Real(relation, number) => {
-                let order = real(data).and_then(|value| value.partial_cmp(number));
-                order.is_some_and(|order| relation.holds(order))
-            }
-            Wanted::Text { is_equal, text, ignores_case } => {
-                let same =
-                    if *ignores_case { data.eq_ignore_ascii_case(text) } else { data == &**text };
-                same == *is_equal
-            }
-            Wanted::Pattern { is_match, pattern } => pattern.is_match(data) == *is_match,
-        }
-    }
-
-    /// The part of a record that is compared.
-    fn selected<'a>(&self, data: &'a [u8]) -> Option<&'a [u8]> {
-        let data = match &self.prefix {
-            None => data,
-            Some(prefix) => {
-                let (begin, rest) = data.split_at_checked(prefix.len())?;
-                let rest = rest.strip_prefix(b":")?;
-                begin.eq_ignore_ascii_case(prefix).then_some(rest)?
-            }
-        };
-        match self.field {
-            None => Some(data.trim_ascii()),
-            Some(field) => words(data).nth(field - 1),
-        }
-    }
-}
-
-impl QueryRelation {
-    fn holds(self, order: std::cmp::Ordering) -> bool {
-        match self {
-            Self::Equal => order.is_eq(),
-            Self::Unequal => order.is_ne(),
-            Self::Less => order.is_lt(),
-            Self::LessOrEqual => order.is_le(),
-            Self::More => order.is_gt(),
-            Self::MoreOrEqual => order.is_ge(),
-        }
-    }
-}
-
-fn real(text: &[u8]) -> Option<f64> {
-    std::str::from_utf8(text).ok()?.parse().ok().filter(|value: &f64| value.is_finite())
-}
-
-fn whole_part(text: &[u8]) -> Option<i128> {
-    match whole(text) {
-        Some(number) => Some(number.into()),
-        None => real(text).map(|value| value.trunc() as i128),
     }
 }
 

@@ -8,7 +8,7 @@
 use exchange::write_rfc3339;
 use serde_json::{Value, json};
 
-use super::{OutputOptions, each_shown};
+use super::options::{OutputOptions, each_shown};
 use crate::view::{Side, View};
 
 pub(super) const HEAD: &[u8] = concat!(

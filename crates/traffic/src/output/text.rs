@@ -10,7 +10,8 @@
 
 use std::io::Write;
 
-use super::{OutputOptions, each_shown, escape::escape};
+use super::escape::escape;
+use super::options::{OutputOptions, each_shown};
 use crate::varnish::VarnishRecord;
 use crate::view::{Side, View};
 

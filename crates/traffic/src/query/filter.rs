@@ -13,7 +13,7 @@
 //! A level other than 1 and `vxid` are of records alone. Invariant: what comes out holds where the
 //! query would, if the source had such records; every comparison also asks that the field is there.
 
-use super::{Bound, Condition, QueryError, QueryRelation, Test, Wanted};
+use super::condition::{Bound, Condition, QueryError, QueryRelation, Test, Wanted};
 use crate::tag::Tag;
 
 /// The query as the text of a filter.

@@ -7,8 +7,10 @@
 
 use regex::bytes::{Regex, RegexBuilder};
 
+use super::condition::{
+    BYTES_MAX, Bound, Condition, QueryError, QueryOptions, QueryRelation, Test, Wanted,
+};
 use super::lexer::{QueryToken, Wrong, split};
-use super::{BYTES_MAX, Bound, Condition, QueryError, QueryOptions, QueryRelation, Test, Wanted};
 use crate::tag::{Tag, TagSet};
 
 const DEPTH_MAX: usize = 64;
