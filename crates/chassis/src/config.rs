@@ -14,6 +14,7 @@
 
 mod nearest;
 mod renamed;
+mod unclosed;
 mod units;
 mod wording;
 
@@ -64,6 +65,8 @@ pub struct Document<'t> {
     syntax_lines: Vec<usize>,
     /// Line of the first heading that does not end. What follows it came to the wrong table.
     broken_heading: Option<usize>,
+    /// Line of a bracket that is not closed. What stands there and below is misread.
+    open_bracket: Option<usize>,
 }
 
 impl<'t> Document<'t> {
@@ -78,7 +81,9 @@ impl<'t> Document<'t> {
             unread: Vec::new(),
             syntax_lines: Vec::new(),
             broken_heading: None,
+            open_bracket: None,
         };
+        let open = unclosed::first(text).filter(|_| !errors.is_empty());
         let line_of = |error: &toml::de::Error| {
             let line = document.line_at(error.span().unwrap_or_default().start);
             let text = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
@@ -111,6 +116,13 @@ impl<'t> Document<'t> {
                 }
             };
             document.push(line, String::new(), message);
+        }
+        let heading = document.broken_heading;
+        let open = open.filter(|open| heading != Some(open.line));
+        if let Some(open) = open.filter(|open| unended.is_none_or(|line| line > open.line)) {
+            document.problems.retain(|problem| problem.line < open.line);
+            document.push(open.line, String::new(), open.message());
+            document.open_bracket = Some(open.line);
         }
         document
     }
@@ -281,6 +293,10 @@ impl<'t> Document<'t> {
     }
 
     fn push(&mut self, line: usize, key: String, message: impl Into<String>) {
+        // Line 0 is of what was not found, which may stand in what was misread.
+        if self.open_bracket.is_some_and(|open| line == 0 || line >= open) {
+            return;
+        }
         self.problems.push(Problem { line, key, message: message.into() });
     }
 

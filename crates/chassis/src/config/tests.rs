@@ -158,6 +158,8 @@ fn one_mistake_is_one_error() {
     assert_eq!(said, ["line 3: unclosed table, expected `]`"]);
     let said = said_of("[listen]\nlist = = []\n");
     assert_eq!(said.len(), 1, "{said:?}");
+    let said = said_of("node = { a = 1\n\n[listen]\nlist = []\n[route]\nto = { b = 2 }\n");
+    assert_eq!(said, ["line 1: the `{` is not closed; write the missing `}`, then check again"]);
 }
 
 #[test]
