@@ -8,14 +8,13 @@
 //! Never here: clocks. Times are those of the log.
 
 mod heat_map;
+mod shown;
 mod table;
 
 pub(crate) use heat_map::{BINS, HeatMap, bin_low_us};
+pub(crate) use shown::{date, shown};
 pub(crate) use table::{Row, Table};
 
-use exchange::write_rfc3339;
-
-use crate::output::escape;
 use crate::owned::OwnedExchange;
 
 /// What exchanges are counted by.
@@ -119,21 +118,6 @@ impl ExchangeTally {
     pub(crate) fn span_us(&self) -> Option<(u64, u64)> {
         self.span_us
     }
-}
-
-/// The date with seconds.
-pub(crate) fn date(time_us: u64) -> String {
-    let mut text = Vec::new();
-    write_rfc3339(time_us, &mut text);
-    let text = String::from_utf8_lossy(&text).replacen('T', " ", 1);
-    text.split('.').next().unwrap_or_default().to_owned()
-}
-
-/// Text of a source, fit to be shown.
-pub(crate) fn shown(text: &[u8]) -> String {
-    let mut out = Vec::with_capacity(text.len());
-    escape(text, &mut out);
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 #[cfg(test)]

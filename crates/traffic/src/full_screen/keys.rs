@@ -9,8 +9,9 @@ use exchange::Filter;
 use screen::{EntryLine, Ink, Input, Key};
 
 use super::curl::{self, ReplayRequest};
+use super::dialog::Prompt;
 use super::listing::Column;
-use super::{Detail, FullScreen, Prompt, ScreenAction, ScreenPage, TopColumn};
+use super::state::{Detail, FullScreen, ScreenAction, ScreenPage, TopColumn};
 use crate::tally::Dimension;
 
 pub(super) const KEYS: [(&str, &str); 17] = [
@@ -38,19 +39,20 @@ impl FullScreen {
         match input {
             Input::Resized(_, rows) => self.rows = rows.into(),
             Input::Paste(text) => {
-                if let Some(Prompt::Filter(line) | Prompt::Address(line)) = &mut self.prompt {
+                if let Some(Prompt::Filter(line) | Prompt::Address(line)) = &mut self.dialog.prompt
+                {
                     line.paste(&text);
                 }
             }
             Input::Key(Key::Interrupt) => return Some(ScreenAction::Quit),
             Input::Key(key) => {
-                if self.notice.take().is_some() || std::mem::take(&mut self.shows_keys) {
+                if self.dialog.uncover() {
                     return (key == Key::Char('q')).then_some(ScreenAction::Quit);
                 }
-                if let Some(prompt) = self.prompt.take() {
+                if let Some(prompt) = self.dialog.prompt.take() {
                     return self.entered(prompt, key);
                 }
-                self.message = None;
+                self.dialog.message = None;
                 return self.pressed(key);
             }
         }
@@ -61,16 +63,16 @@ impl FullScreen {
     fn entered(&mut self, mut prompt: Prompt, key: Key) -> Option<ScreenAction> {
         match (&mut prompt, key) {
             (_, Key::Escape) => {
-                self.message = None;
+                self.dialog.message = None;
                 return None;
             }
             (Prompt::Filter(line), Key::Enter) => {
                 let text = line.text();
                 match Some(text.trim()).filter(|text| !text.is_empty()).map(Filter::parse) {
-                    Some(Err(error)) => self.message = Some((Ink::Alarm, error.to_string())),
+                    Some(Err(error)) => self.dialog.message = Some((Ink::Alarm, error.to_string())),
                     filter => {
                         self.set_filter(filter.and_then(Result::ok));
-                        self.message = None;
+                        self.dialog.message = None;
                         return None;
                     }
                 }
@@ -78,7 +80,7 @@ impl FullScreen {
             (Prompt::Address(line), Key::Enter) => {
                 let address = line.text();
                 match self.replay(address.trim()) {
-                    Err(error) => self.message = Some((Ink::Alarm, error)),
+                    Err(error) => self.dialog.message = Some((Ink::Alarm, error)),
                     Ok(request) if request.is_safe() => return Some(self.sent(request)),
                     Ok(request) => prompt = Prompt::Confirm(request),
                 }
@@ -93,11 +95,11 @@ impl FullScreen {
                 let text = line.text();
                 let error = Some(text.trim()).filter(|text| !text.is_empty());
                 let error = error.and_then(|text| Filter::parse(text).err());
-                self.message = error.map(|error| (Ink::Second, error.to_string()));
+                self.dialog.message = error.map(|error| (Ink::Second, error.to_string()));
             }
             (Prompt::Address(line), key) => line.key(key),
         }
-        self.prompt = Some(prompt);
+        self.dialog.prompt = Some(prompt);
         None
     }
 
@@ -107,18 +109,18 @@ impl FullScreen {
     }
 
     fn sent(&mut self, request: ReplayRequest) -> ScreenAction {
-        self.message = Some((Ink::Faint, format!("sent to {} …", request.address)));
+        self.dialog.message = Some((Ink::Faint, format!("sent to {} …", request.address)));
         ScreenAction::Replay(request)
     }
 
     fn pressed(&mut self, key: Key) -> Option<ScreenAction> {
         match key {
             Key::Char('q') => return Some(ScreenAction::Quit),
-            Key::Char('?') => self.shows_keys = true,
+            Key::Char('?') => self.dialog.shows_keys = true,
             Key::Char(' ') => self.listing.pause(),
             Key::Char('/') => {
                 let text = self.listing.filter().map(Filter::as_str).unwrap_or_default();
-                self.prompt = Some(Prompt::Filter(EntryLine::new(text)));
+                self.dialog.prompt = Some(Prompt::Filter(EntryLine::new(text)));
             }
             Key::Char(digit @ '1'..='5') => self.turn(digit as usize - '1' as usize),
             Key::Tab => self.turn(self.page as usize + 1),
@@ -185,7 +187,7 @@ impl FullScreen {
             }
             Key::Char('n') => {
                 if !self.listing.next_marked() {
-                    self.message = Some((Ink::Faint, "nothing is marked".to_owned()));
+                    self.dialog.message = Some((Ink::Faint, "nothing is marked".to_owned()));
                 } else if self.page == ScreenPage::Detail {
                     self.show_selected();
                 }
@@ -194,8 +196,8 @@ impl FullScreen {
             Key::Char('c') => return self.copy(),
             // Tried with any address, so that nobody enters one in vain.
             Key::Char('r') => match self.replay("127.0.0.1:80") {
-                Ok(_) => self.prompt = Some(Prompt::Address(EntryLine::default())),
-                Err(error) => self.message = Some((Ink::Alarm, error)),
+                Ok(_) => self.dialog.prompt = Some(Prompt::Address(EntryLine::default())),
+                Err(error) => self.dialog.message = Some((Ink::Alarm, error)),
             },
             key => self.moved(key),
         }
@@ -225,11 +227,11 @@ impl FullScreen {
         let (_, exchange) = self.current()?;
         match curl::command(exchange, self.has_hidden_secrets()) {
             Ok(text) => {
-                self.notice = Some(text.clone());
+                self.dialog.notice = Some(text.clone());
                 Some(ScreenAction::Copy(text))
             }
             Err(error) => {
-                self.message = Some((Ink::Alarm, error));
+                self.dialog.message = Some((Ink::Alarm, error));
                 None
             }
         }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use metrics::Quantiles;
 
-use super::shown;
+use super::shown::shown;
 use crate::view::View;
 
 pub(crate) const KEYS_MAX: usize = 1000;

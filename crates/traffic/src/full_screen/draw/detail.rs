@@ -3,8 +3,8 @@
 use exchange::Phase;
 use screen::{Ink, Pane, number, padded};
 
-use super::super::{Detail, FullScreen};
-use super::{milliseconds, time_of_day};
+use super::super::state::{Detail, FullScreen};
+use super::units::{milliseconds, time_of_day};
 use crate::output::{REDACTED, is_secret};
 use crate::tally::{date, shown};
 use crate::view::{Side, View};
@@ -16,88 +16,91 @@ const NUMBER_COLUMNS: usize = 12;
 
 type DetailLine = (Ink, String);
 
-impl FullScreen {
-    pub(super) fn details(&self, pane: &mut Pane<'_>) {
-        let Some(detail) = &self.detail else {
-            pane.text((0, 0), Ink::Faint, "no exchange is selected; 1 shows the list");
-            return;
+pub(super) fn details(screen: &FullScreen, pane: &mut Pane<'_>) {
+    let Some(detail) = &screen.detail else {
+        pane.text((0, 0), Ink::Faint, "no exchange is selected; 1 shows the list");
+        return;
+    };
+    let lines = lines_of(screen, detail, pane);
+    let rows = pane.rows();
+    let first = detail.first.min(lines.len().saturating_sub(rows));
+    for (row, (ink, line)) in lines.iter().skip(first).take(rows).enumerate() {
+        pane.text((row, 0), *ink, line);
+    }
+}
+
+fn lines_of(screen: &FullScreen, detail: &Detail, pane: &Pane<'_>) -> Vec<DetailLine> {
+    let exchange = &detail.exchange;
+    let view = exchange.view();
+    let mark = if screen.listing.is_marked(detail.number) { "* " } else { "" };
+    let request = [&view.method, &view.url, &view.protocol].map(|part| shown(part));
+    let mut lines = vec![(Ink::Bold, format!("{mark}{}", request.join(" ")))];
+    facts(&view, &mut lines);
+    of_line(detail, &mut lines);
+    if exchange.is_cut() {
+        lines.push((Ink::Second, "texts or headers of it were too long to be kept".to_owned()));
+    }
+    for replayed in screen.replays.iter().filter(|replayed| replayed.number == detail.number) {
+        let before = view.total_us.map_or("-".to_owned(), milliseconds);
+        let status = view.status.map_or("-".to_owned(), |status| status.to_string());
+        let after = match &replayed.outcome {
+            Ok((status, us)) => format!("{status} in {} ms", milliseconds(*us)),
+            Err(error) => error.clone(),
         };
-        let lines = self.lines_of(detail, pane);
-        let rows = pane.rows();
-        let first = detail.first.min(lines.len().saturating_sub(rows));
-        for (row, (ink, line)) in lines.iter().skip(first).take(rows).enumerate() {
-            pane.text((row, 0), *ink, line);
-        }
+        let text = format!("{after} from {}; before {status} in {before} ms", replayed.address);
+        fact("replay", &text, &mut lines);
     }
-
-    fn lines_of(&self, detail: &Detail, pane: &Pane<'_>) -> Vec<DetailLine> {
-        let exchange = &detail.exchange;
-        let view = exchange.view();
-        let mark = if self.listing.is_marked(detail.number) { "* " } else { "" };
-        let request = [&view.method, &view.url, &view.protocol].map(|part| shown(part));
-        let mut lines = vec![(Ink::Bold, format!("{mark}{}", request.join(" ")))];
-        facts(&view, &mut lines);
-        self.of_line(detail, &mut lines);
-        if exchange.is_cut() {
-            lines.push((Ink::Second, "texts or headers of it were too long to be kept".to_owned()));
-        }
-        for replayed in self.replays.iter().filter(|replayed| replayed.number == detail.number) {
-            let before = view.total_us.map_or("-".to_owned(), milliseconds);
-            let status = view.status.map_or("-".to_owned(), |status| status.to_string());
-            let after = match &replayed.outcome {
-                Ok((status, us)) => format!("{status} in {} ms", milliseconds(*us)),
-                Err(error) => error.clone(),
-            };
-            let text = format!("{after} from {}; before {status} in {before} ms", replayed.address);
-            fact("replay", &text, &mut lines);
-        }
-        phases(detail, pane, &mut lines);
-        for (side, title) in [(Side::Request, "request"), (Side::Response, "response")] {
-            self.headers((&view, side), title, &mut lines);
-        }
-        lines
+    phases(detail, pane, &mut lines);
+    for (side, title) in [(Side::Request, "request"), (Side::Response, "response")] {
+        headers(screen, (&view, side), title, &mut lines);
     }
+    lines
+}
 
-    /// What only a line of Tidegate says.
-    fn of_line(&self, detail: &Detail, lines: &mut Vec<DetailLine>) {
-        let Some(line) = detail.exchange.line() else { return };
-        let mut some = |name: &str, text: Option<String>| {
-            if let Some(text) = text {
-                fact(name, &text, lines);
-            }
-        };
-        some("route", line.route.as_deref().map(|route| shown(route.as_bytes())));
-        some("detail", line.decision_detail.as_deref().map(|text| shown(text.as_bytes())));
-        some("user", line.user.as_deref().map(shown));
-        some("upstream", line.upstream.as_deref().map(|name| shown(name.as_bytes())));
-        some("id", (line.id != 0).then(|| format!("{:032x}", line.id)));
-        some("ranked by", line.ranked_by.map(|id| format!("{id:032x}")));
-        if let Some(shown_list) = &line.impression {
-            let (model, version) = (&shown_list.model, &shown_list.version);
-            let model = format!("{model} {version}, propensity {}", shown_list.propensity);
-            some("model", Some(shown(model.as_bytes())));
+/// What only a line of Tidegate says.
+fn of_line(detail: &Detail, lines: &mut Vec<DetailLine>) {
+    let Some(line) = detail.exchange.line() else { return };
+    let mut some = |name: &str, text: Option<String>| {
+        if let Some(text) = text {
+            fact(name, &text, lines);
         }
-        let phase = |phase: Phase| u64::from(line.phases[phase.index()]);
-        let model = phase(Phase::Features) + phase(Phase::Score);
-        some("model took", (model > 0).then(|| format!("{} ms", milliseconds(model))));
-        let fetch = phase(Phase::Fetch);
-        some("upstream took", (fetch > 0).then(|| format!("{} ms", milliseconds(fetch))));
-        let wait = phase(Phase::Wait);
-        let waited = format!("{} ms for the fetch of another request", milliseconds(wait));
-        some("waited", (wait > 0).then_some(waited));
+    };
+    some("route", line.route.as_deref().map(|route| shown(route.as_bytes())));
+    some("detail", line.decision_detail.as_deref().map(|text| shown(text.as_bytes())));
+    some("user", line.user.as_deref().map(shown));
+    some("upstream", line.upstream.as_deref().map(|name| shown(name.as_bytes())));
+    some("id", (line.id != 0).then(|| format!("{:032x}", line.id)));
+    some("ranked by", line.ranked_by.map(|id| format!("{id:032x}")));
+    if let Some(shown_list) = &line.impression {
+        let (model, version) = (&shown_list.model, &shown_list.version);
+        let model = format!("{model} {version}, propensity {}", shown_list.propensity);
+        some("model", Some(shown(model.as_bytes())));
     }
+    let phase = |phase: Phase| u64::from(line.phases[phase.index()]);
+    let model = phase(Phase::Features) + phase(Phase::Score);
+    some("model took", (model > 0).then(|| format!("{} ms", milliseconds(model))));
+    let fetch = phase(Phase::Fetch);
+    some("upstream took", (fetch > 0).then(|| format!("{} ms", milliseconds(fetch))));
+    let wait = phase(Phase::Wait);
+    let waited = format!("{} ms for the fetch of another request", milliseconds(wait));
+    some("waited", (wait > 0).then_some(waited));
+}
 
-    fn headers(&self, (view, side): (&View<'_>, Side), title: &str, lines: &mut Vec<DetailLine>) {
-        let mut headers = Vec::new();
-        view.each_header(side, |name, value| {
-            let is_hidden = is_secret(name) && self.has_hidden_secrets();
-            let value = if is_hidden { REDACTED } else { value };
-            headers.push((Ink::Plain, format!("  {}: {}", shown(name), shown(value))));
-        });
-        if !headers.is_empty() {
-            lines.push((Ink::Faint, format!("headers of the {title}")));
-            lines.append(&mut headers);
-        }
+fn headers(
+    screen: &FullScreen,
+    (view, side): (&View<'_>, Side),
+    title: &str,
+    lines: &mut Vec<DetailLine>,
+) {
+    let mut headers = Vec::new();
+    view.each_header(side, |name, value| {
+        let is_hidden = is_secret(name) && screen.has_hidden_secrets();
+        let value = if is_hidden { REDACTED } else { value };
+        headers.push((Ink::Plain, format!("  {}: {}", shown(name), shown(value))));
+    });
+    if !headers.is_empty() {
+        lines.push((Ink::Faint, format!("headers of the {title}")));
+        lines.append(&mut headers);
     }
 }
 

@@ -2,9 +2,9 @@
 
 use screen::{Ink, Pane, cut, padded};
 
-use super::super::FullScreen;
 use super::super::listing::Column;
-use super::{bytes, milliseconds, time_of_day};
+use super::super::state::FullScreen;
+use super::units::{bytes, milliseconds, time_of_day};
 use crate::owned::OwnedExchange;
 use crate::tally::shown;
 
@@ -28,57 +28,55 @@ const LEAST_TELLING: [Column; 8] = [
     Column::Status,
 ];
 
-impl FullScreen {
-    pub(super) fn list(&self, pane: &mut Pane<'_>) {
-        let columns = columns(pane.columns());
-        let titles: Vec<String> = columns
-            .iter()
-            .map(|(column, width)| {
-                let is_sort = *column == self.listing.sort;
-                let arrow = match (is_sort, self.listing.descends) {
-                    (false, _) => "",
-                    (true, false) => {
-                        if pane.style().ascii {
-                            "^"
-                        } else {
-                            "↑"
-                        }
+pub(super) fn list(screen: &FullScreen, pane: &mut Pane<'_>) {
+    let columns = columns(pane.columns());
+    let titles: Vec<String> = columns
+        .iter()
+        .map(|(column, width)| {
+            let is_sort = *column == screen.listing.sort;
+            let arrow = match (is_sort, screen.listing.descends) {
+                (false, _) => "",
+                (true, false) => {
+                    if pane.style().ascii {
+                        "^"
+                    } else {
+                        "↑"
                     }
-                    (true, true) => {
-                        if pane.style().ascii {
-                            "v"
-                        } else {
-                            "↓"
-                        }
+                }
+                (true, true) => {
+                    if pane.style().ascii {
+                        "v"
+                    } else {
+                        "↓"
                     }
-                };
-                let title = cut(&format!("{}{arrow}", column.title()), *width, pane.style());
-                padded(&title, *width, is_number(*column))
-            })
-            .collect();
-        pane.text((0, 0), Ink::Faint, &format!("  {}", titles.join(" ")));
-        let rows = pane.rows().saturating_sub(1);
-        let count = self.listing.count();
-        let window = self.listing.scroll.window(count, rows);
-        let selected = self.listing.scroll.selected(count);
-        for (row, at) in window.enumerate() {
-            let Some((number, exchange)) = self.listing.row(at) else { continue };
-            let mark = if self.listing.is_marked(number) { "* " } else { "  " };
-            let mut place = pane.text((row + 1, 0), Ink::Bold, mark);
-            for (column, width) in &columns {
-                let (ink, text) = cell(exchange, *column);
-                let is_short = *column == Column::Time && *width < text.len();
-                let text = if is_short { text[..*width].to_owned() } else { text };
-                let text = padded(&cut(&text, *width, pane.style()), *width, is_number(*column));
-                place = pane.text((row + 1, place), ink, &text) + 1;
-            }
-            if selected == Some(at) {
-                pane.select(row + 1);
-            }
+                }
+            };
+            let title = cut(&format!("{}{arrow}", column.title()), *width, pane.style());
+            padded(&title, *width, is_number(*column))
+        })
+        .collect();
+    pane.text((0, 0), Ink::Faint, &format!("  {}", titles.join(" ")));
+    let rows = pane.rows().saturating_sub(1);
+    let count = screen.listing.count();
+    let window = screen.listing.scroll.window(count, rows);
+    let selected = screen.listing.scroll.selected(count);
+    for (row, at) in window.enumerate() {
+        let Some((number, exchange)) = screen.listing.row(at) else { continue };
+        let mark = if screen.listing.is_marked(number) { "* " } else { "  " };
+        let mut place = pane.text((row + 1, 0), Ink::Bold, mark);
+        for (column, width) in &columns {
+            let (ink, text) = cell(exchange, *column);
+            let is_short = *column == Column::Time && *width < text.len();
+            let text = if is_short { text[..*width].to_owned() } else { text };
+            let text = padded(&cut(&text, *width, pane.style()), *width, is_number(*column));
+            place = pane.text((row + 1, place), ink, &text) + 1;
         }
-        if count == 0 && rows > 0 {
-            pane.text((1, 0), Ink::Faint, "  nothing to show yet");
+        if selected == Some(at) {
+            pane.select(row + 1);
         }
+    }
+    if count == 0 && rows > 0 {
+        pane.text((1, 0), Ink::Faint, "  nothing to show yet");
     }
 }
 
