@@ -14,7 +14,7 @@ use exchange::{CacheResult, Exchange};
 use serde_json::Value;
 
 use crate::guess::InputFormat;
-use crate::view::{Headers, ShownHeader, View};
+use crate::view::{Headers, ShownHeader, View, ViewBytes, ViewIds, ViewTimes};
 
 /// The member of a line of `/tap` that has all headers of a request.
 const ALL_HEADERS: &[u8] = b"\"request_headers\":";
@@ -51,7 +51,7 @@ pub(crate) fn view<'a>(
     let total_us = Some(exchange.total_us).filter(|total| is_ours || *total > 0);
     let (handling, is_hit) = if is_ours { cache(exchange.cache) } else { (None, None) };
     View {
-        time_us: Some(exchange.time_us),
+        times: ViewTimes { time_us: Some(exchange.time_us), total_us, ready_us: total_us },
         method: Cow::Borrowed(exchange.method.as_bytes()),
         host: exchange.host.as_deref().map(Cow::Borrowed),
         url: url(exchange),
@@ -62,10 +62,10 @@ pub(crate) fn view<'a>(
         handling,
         is_hit,
         decision: is_ours.then(|| exchange.decision.name()),
-        bytes_in: Some(exchange.bytes_in).filter(|_| is_ours),
-        bytes_out: Some(exchange.bytes_out),
-        total_us,
-        ready_us: total_us,
+        bytes: ViewBytes {
+            bytes_in: Some(exchange.bytes_in).filter(|_| is_ours),
+            bytes_out: Some(exchange.bytes_out),
+        },
         headers: Headers::Listed { request: headers, response: &[] },
         line: is_ours.then_some(exchange),
         ..View::default()
@@ -165,8 +165,12 @@ impl JsonLine {
         let total_us = since(ended);
         let (request, response) = (&document["req"], &document["resp"]);
         Some(View {
-            vxid: document["id"].as_u64(),
-            time_us: began,
+            ids: ViewIds { vxid: document["id"].as_u64(), ..ViewIds::default() },
+            times: ViewTimes {
+                time_us: began,
+                total_us,
+                ready_us: since(self.moment(&["Process", "Pipe"])).or(total_us),
+            },
             method: text(&request["method"]),
             url: text(&request["url"]),
             protocol: text(&request["proto"]),
@@ -175,10 +179,10 @@ impl JsonLine {
             client: text(&document["client"]["rAddr"]),
             handling,
             is_hit: Some(handling == Some("hit")),
-            bytes_in: number(&request["bodyBytes"]),
-            bytes_out: number(&response["bodyBytes"]),
-            total_us,
-            ready_us: since(self.moment(&["Process", "Pipe"])).or(total_us),
+            bytes: ViewBytes {
+                bytes_in: number(&request["bodyBytes"]),
+                bytes_out: number(&response["bodyBytes"]),
+            },
             headers: Headers::Listed { request: &self.request, response: &self.response },
             ..View::default()
         })

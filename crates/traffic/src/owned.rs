@@ -102,10 +102,8 @@ impl OwnedExchange {
     pub(crate) fn new(view: &View<'_>, has_secrets: bool) -> Self {
         let mut room = Room { left: TEXT_BYTES_MAX, is_cut: false };
         let kept = View {
-            vxid: view.vxid,
-            parent: view.parent,
-            is_esi: view.is_esi,
-            time_us: view.time_us,
+            ids: view.ids,
+            times: view.times,
             method: room.take(&view.method),
             host: view.host().map(|host| room.take(host)),
             url: room.take(&view.url),
@@ -116,10 +114,7 @@ impl OwnedExchange {
             handling: view.handling,
             is_hit: view.is_hit,
             decision: view.decision,
-            bytes_in: view.bytes_in,
-            bytes_out: view.bytes_out,
-            total_us: view.total_us,
-            ready_us: view.ready_us,
+            bytes: view.bytes,
             headers: Headers::None,
             line: None,
         };

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use crate::seconds::{nanos, rounded, whole, words};
 use crate::tag::{Tag, TagSet};
 use crate::transaction::{Kind, Reason, Transaction};
-use crate::view::{Headers, View};
+use crate::view::{Headers, View, ViewIds};
 
 /// Which of Varnish's logs it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,9 +56,11 @@ pub(crate) fn view(transaction: &Transaction, era: Era) -> Option<View<'_>> {
         return None;
     }
     let mut view = View {
-        vxid: Some(transaction.vxid),
-        parent: Some(transaction.parent).filter(|parent| *parent != 0),
-        is_esi: transaction.reason == Reason::Esi,
+        ids: ViewIds {
+            vxid: Some(transaction.vxid),
+            parent: Some(transaction.parent).filter(|parent| *parent != 0),
+            is_esi: transaction.reason == Reason::Esi,
+        },
         headers: Headers::Records(transaction),
         ..View::default()
     };
@@ -85,7 +87,7 @@ pub(crate) fn view(transaction: &Transaction, era: Era) -> Option<View<'_>> {
     }
     view.handling = if era == Era::Legacy { calls.of_legacy() } else { calls.handling };
     view.is_hit = Some(view.handling == Some("hit"));
-    (view.time_us, view.total_us, view.ready_us) = times.summed();
+    (view.times.time_us, view.times.total_us, view.times.ready_us) = times.summed();
     Some(view)
 }
 
@@ -100,14 +102,14 @@ fn start<'a>(data: &'a [u8], era: Era, view: &mut View<'a>) {
     let mut words = words(data);
     first(&mut view.client, words.next().unwrap_or_default());
     if era == Era::Legacy {
-        view.vxid = words.nth(1).and_then(whole).or(view.vxid);
+        view.ids.vxid = words.nth(1).and_then(whole).or(view.ids.vxid);
     }
 }
 
 /// Bytes of the bodies from a record of counters, by their places.
 fn accounted((data, received, sent): (&[u8], usize, usize), view: &mut View<'_>) {
-    view.bytes_in = words(data).nth(received).and_then(whole);
-    view.bytes_out = words(data).nth(sent).and_then(whole);
+    view.bytes.bytes_in = words(data).nth(received).and_then(whole);
+    view.bytes.bytes_out = words(data).nth(sent).and_then(whole);
 }
 
 /// When things happened, in nanoseconds.

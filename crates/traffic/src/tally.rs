@@ -90,10 +90,10 @@ impl ExchangeTally {
         for (dimension, table) in Dimension::ALL.into_iter().zip(&mut self.tables) {
             dimension.with_key(exchange, |key| table.add(key, &view));
         }
-        let Some(time) = view.time_us.filter(|time| *time > 0) else { return };
+        let Some(time) = view.times.time_us.filter(|time| *time > 0) else { return };
         let (first, last) = self.span_us.unwrap_or((time, time));
         self.span_us = Some((first.min(time), last.max(time)));
-        if let Some(total) = view.total_us {
+        if let Some(total) = view.times.total_us {
             self.heat_map.add(time, total);
         }
     }

@@ -29,12 +29,8 @@ const NAMING: [&[u8]; 2] = [b"rlnclientipaddr", b"x-real-ip"];
 /// One exchange.
 #[derive(Clone, Default)]
 pub(crate) struct View<'a> {
-    pub(crate) vxid: Option<u64>,
-    /// The transaction that asked for it: of a session, or of a request with `esi:include`.
-    pub(crate) parent: Option<u64>,
-    pub(crate) is_esi: bool,
-    /// When it began, in microseconds since the Unix epoch.
-    pub(crate) time_us: Option<u64>,
+    pub(crate) ids: ViewIds,
+    pub(crate) times: ViewTimes,
     pub(crate) method: Cow<'a, [u8]>,
     pub(crate) host: Option<Cow<'a, [u8]>>,
     pub(crate) url: Cow<'a, [u8]>,
@@ -47,13 +43,36 @@ pub(crate) struct View<'a> {
     /// Whether the cache answered; not known of most access logs.
     pub(crate) is_hit: Option<bool>,
     pub(crate) decision: Option<&'static str>,
-    pub(crate) bytes_in: Option<u64>,
-    pub(crate) bytes_out: Option<u64>,
-    pub(crate) total_us: Option<u64>,
-    pub(crate) ready_us: Option<u64>,
+    pub(crate) bytes: ViewBytes,
     pub(crate) headers: Headers<'a>,
     /// What else a line says.
     pub(crate) line: Option<&'a Exchange<'a>>,
+}
+
+/// Which transaction of Varnish an exchange is.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ViewIds {
+    pub(crate) vxid: Option<u64>,
+    /// The transaction that asked for it: of a session, or of a request with `esi:include`.
+    pub(crate) parent: Option<u64>,
+    pub(crate) is_esi: bool,
+}
+
+/// When an exchange was and how long it took, in microseconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ViewTimes {
+    /// When it began, since the Unix epoch.
+    pub(crate) time_us: Option<u64>,
+    pub(crate) total_us: Option<u64>,
+    /// Until the answer was ready.
+    pub(crate) ready_us: Option<u64>,
+}
+
+/// The bytes of the bodies.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ViewBytes {
+    pub(crate) bytes_in: Option<u64>,
+    pub(crate) bytes_out: Option<u64>,
 }
 
 /// Where the headers are.
@@ -176,9 +195,9 @@ impl<'a> View<'a> {
             "hit" => present(self.is_hit),
             "miss" => present(self.is_hit.map(|is_hit| !is_hit)),
             "client" => some_text(self.named_client()),
-            "vxid" => self.vxid.map(FieldValue::Integer),
-            "ready_us" => self.ready_us.map(FieldValue::Integer),
-            "total_s" => self.total_us.map(|total| FieldValue::Real(total as f64 / 1e6)),
+            "vxid" => self.ids.vxid.map(FieldValue::Integer),
+            "ready_us" => self.times.ready_us.map(FieldValue::Integer),
+            "total_s" => self.times.total_us.map(|total| FieldValue::Real(total as f64 / 1e6)),
             "request_headers" => {
                 Some(FieldValue::Text(Cow::Owned(self.header_block(Side::Request))))
             }
@@ -204,7 +223,7 @@ impl Fields for View<'_> {
     fn field(&self, name: &FieldName) -> Option<FieldValue<'_>> {
         let number = |number: Option<u64>| number.map(FieldValue::Integer);
         match name {
-            FieldName::Time => number(self.time_us),
+            FieldName::Time => number(self.times.time_us),
             FieldName::Method => some_text(&self.method),
             FieldName::Host => self.host().map(FieldValue::from),
             FieldName::Path => Some(FieldValue::from(self.path())),
@@ -214,15 +233,15 @@ impl Fields for View<'_> {
                 some_text(self.protocol.strip_prefix(b"HTTP/").unwrap_or(&self.protocol))
             }
             FieldName::Status => number(self.status.map(u64::from)),
-            FieldName::BytesIn => number(self.bytes_in),
-            FieldName::BytesOut => number(self.bytes_out),
+            FieldName::BytesIn => number(self.bytes.bytes_in),
+            FieldName::BytesOut => number(self.bytes.bytes_out),
             FieldName::ClientIp => some_text(&self.client),
             FieldName::UserAgent => self.request_header(b"user-agent").map(FieldValue::from),
             FieldName::Referer => self.request_header(b"referer").map(FieldValue::from),
             FieldName::Header(name) => self.request_header(name.as_bytes()).map(FieldValue::from),
             FieldName::Decision => self.decision.map(FieldValue::from),
             FieldName::Cache => self.handling.map(FieldValue::from),
-            FieldName::Total => number(self.total_us),
+            FieldName::Total => number(self.times.total_us),
             FieldName::Variable(name) => self.variable(name),
             other => self.line?.field(other),
         }

@@ -268,7 +268,7 @@ impl<S: Show> Viewer<S> {
                 let is_asked = is_asked
                     && self.options.filter.as_ref().is_none_or(|filter| filter.matches(&view));
                 if is_asked {
-                    let time = view.time_us.unwrap_or_else(|| assembler.now_us());
+                    let time = view.times.time_us.unwrap_or_else(|| assembler.now_us());
                     show(&view, time, (&mut self.gauge, &mut self.counts, &mut self.output))?;
                 }
             }
@@ -306,7 +306,7 @@ impl<S: Show> Viewer<S> {
         self.counts.requests += 1;
         let filters = [&self.options.filter, &self.query_filter];
         if filters.into_iter().flatten().all(|filter| filter.matches(view)) {
-            let time = view.time_us.unwrap_or(0);
+            let time = view.times.time_us.unwrap_or(0);
             show(view, time, (&mut self.gauge, &mut self.counts, &mut self.output))?;
         }
         Ok(())

@@ -1,8 +1,8 @@
 //! Finds a bracket that is opened and not closed, in text that is no sound TOML.
 //!
-//! A table or a list may go on over lines, so the parser meets the mistake only where something
-//! else cannot be a part of it, and everything behind is misread. A heading such as `[[route]]`
-//! within an open bracket says that the bracket was to be closed before.
+//! A table or a list may go on over lines. So the parser meets the mistake only where something
+//! cannot be a part of it, and misreads what stands behind. A heading such as `[[route]]` within an
+//! open bracket tells that the bracket was to be closed before.
 //! Invariant: brackets in comments and in texts do not count. Never here: sound text, in which a
 //! list may hold what looks like a heading.
 

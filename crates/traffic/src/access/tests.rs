@@ -16,9 +16,9 @@ fn a_line_of_varnishlog_json_is_an_exchange() {
     let read = JsonLine::read(LINE.as_bytes()).unwrap();
     let view = read.view().unwrap();
     assert_eq!((&*view.client, &*view.url), (&b"127.0.0.1"[..], &b"/x?y"[..]));
-    assert_eq!((view.vxid, view.status, view.handling), (Some(36), Some(200), Some("hit")));
-    assert_eq!((view.total_us, view.ready_us), (Some(1855), Some(1000)));
-    assert_eq!((view.bytes_out, view.host()), (Some(220), Some(&b"localhost:6081"[..])));
+    assert_eq!((view.ids.vxid, view.status, view.handling), (Some(36), Some(200), Some("hit")));
+    assert_eq!((view.times.total_us, view.times.ready_us), (Some(1855), Some(1000)));
+    assert_eq!((view.bytes.bytes_out, view.host()), (Some(220), Some(&b"localhost:6081"[..])));
     let mut names = Vec::new();
     view.each_header(Side::Request, |name, _| names.push(name));
     view.each_header(Side::Response, |name, _| names.push(name));

@@ -298,8 +298,8 @@ fn measure(exchange: &OwnedExchange, column: Column) -> Option<u64> {
     let view = exchange.view();
     match column {
         Column::Status => view.status.map(u64::from),
-        Column::Milliseconds => view.total_us,
-        Column::Bytes => view.bytes_out,
-        _ => view.time_us,
+        Column::Milliseconds => view.times.total_us,
+        Column::Bytes => view.bytes.bytes_out,
+        _ => view.times.time_us,
     }
 }

@@ -219,7 +219,7 @@ fn sorting_keeps_the_selected_exchange() {
     assert_eq!(screen.listing.sort.title(), "ms");
     assert_eq!(screen.current().unwrap().0, before);
     let times: Vec<u64> = (0..screen.listing.count())
-        .map(|row| screen.listing.row(row).unwrap().1.view().total_us.unwrap())
+        .map(|row| screen.listing.row(row).unwrap().1.view().times.total_us.unwrap())
         .collect();
     assert!(times.is_sorted_by(|one, next| one >= next), "{times:?}");
     press(&mut screen, &[Key::Char('S'), Key::Home, Key::Char('n')]);

@@ -21,10 +21,10 @@ pub(super) const TAIL: &[u8] = b"\n]}}\n";
 
 pub(super) fn write(view: &View<'_>, options: &OutputOptions, out: &mut Vec<u8>) {
     let mut started = Vec::new();
-    write_rfc3339(view.time_us.unwrap_or(0), &mut started);
+    write_rfc3339(view.times.time_us.unwrap_or(0), &mut started);
     let milliseconds = |micros: u64| micros as f64 / 1000.0;
-    let total = view.total_us.unwrap_or(0);
-    let ready = view.ready_us.unwrap_or(total).min(total);
+    let total = view.times.total_us.unwrap_or(0);
+    let ready = view.times.ready_us.unwrap_or(total).min(total);
     let host = view.host().unwrap_or(b"unknown");
     let is_absolute = !view.url.starts_with(b"/");
     let origin = if is_absolute { String::new() } else { format!("http://{}", lossy(host)) };
@@ -39,7 +39,7 @@ pub(super) fn write(view: &View<'_>, options: &OutputOptions, out: &mut Vec<u8>)
             "headers": headers(view, Side::Request, options),
             "queryString": query(view),
             "headersSize": -1,
-            "bodySize": view.bytes_in.map_or(-1, |bytes| bytes as i64),
+            "bodySize": view.bytes.bytes_in.map_or(-1, |bytes| bytes as i64),
         },
         "response": {
             "status": view.status.unwrap_or(0),
@@ -47,10 +47,13 @@ pub(super) fn write(view: &View<'_>, options: &OutputOptions, out: &mut Vec<u8>)
             "httpVersion": lossy(&view.protocol),
             "cookies": [],
             "headers": headers(view, Side::Response, options),
-            "content": { "size": view.bytes_out.unwrap_or(0), "mimeType": content_type(view) },
+            "content": {
+                "size": view.bytes.bytes_out.unwrap_or(0),
+                "mimeType": content_type(view),
+            },
             "redirectURL": response_header(view, b"location"),
             "headersSize": -1,
-            "bodySize": view.bytes_out.map_or(-1, |bytes| bytes as i64),
+            "bodySize": view.bytes.bytes_out.map_or(-1, |bytes| bytes as i64),
         },
         "cache": {},
         "timings": {
@@ -61,7 +64,7 @@ pub(super) fn write(view: &View<'_>, options: &OutputOptions, out: &mut Vec<u8>)
         "_client": lossy(&view.client),
         "_cache": view.handling,
         "_decision": view.decision,
-        "_vxid": view.vxid,
+        "_vxid": view.ids.vxid,
     });
     out.extend_from_slice(entry.to_string().as_bytes());
 }

@@ -12,7 +12,7 @@ use crate::view::View;
 
 pub(super) fn write(view: &View<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"time\":");
-    match view.time_us {
+    match view.times.time_us {
         Some(time) => {
             out.push(b'"');
             write_rfc3339(time, out);
@@ -26,8 +26,8 @@ pub(super) fn write(view: &View<'_>, out: &mut Vec<u8>) {
     number("status", view.status.map(u64::from), out);
     text("cache", view.handling.map(str::as_bytes), out);
     text("decision", view.decision.map(str::as_bytes), out);
-    number("bytes_out", view.bytes_out, out);
-    number("total_us", view.total_us, out);
+    number("bytes_out", view.bytes.bytes_out, out);
+    number("total_us", view.times.total_us, out);
     let query = view.query();
     for (name, value) in [
         ("query", query),
@@ -39,13 +39,14 @@ pub(super) fn write(view: &View<'_>, out: &mut Vec<u8>) {
             text(name, value, out);
         }
     }
-    for (name, value) in [("bytes_in", view.bytes_in), ("vxid", view.vxid), ("parent", view.parent)]
+    for (name, value) in
+        [("bytes_in", view.bytes.bytes_in), ("vxid", view.ids.vxid), ("parent", view.ids.parent)]
     {
         if value.is_some() {
             number(name, value, out);
         }
     }
-    if view.is_esi {
+    if view.ids.is_esi {
         out.extend_from_slice(b",\"esi\":true");
     }
     out.extend_from_slice(b"}\n");

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{OutputFormat, OutputOptions, Show, ViewWriter};
-use crate::view::{Headers, ShownHeader, View};
+use crate::view::{Headers, ShownHeader, View, ViewTimes};
 
 fn header(name: &'static str, value: &'static str) -> ShownHeader<'static> {
     (Cow::Borrowed(name.as_bytes()), Cow::Borrowed(value.as_bytes()))
@@ -21,7 +21,7 @@ fn written(change: impl FnOnce(&mut View<'_>), options: OutputOptions) -> String
         client: Cow::Borrowed(b"172.22.0.15"),
         handling: Some("hit"),
         is_hit: Some(true),
-        total_us: Some(88),
+        times: ViewTimes { total_us: Some(88), ..ViewTimes::default() },
         headers: Headers::Listed { request: &request, response: &response },
         ..View::default()
     };
@@ -60,7 +60,7 @@ fn text_is_vlogdumps_byte_for_byte() {
 #[test]
 fn colours_are_vlogdumps() {
     let options = OutputOptions { colour: true, ..OutputOptions::default() };
-    let text = written(|view| view.total_us = Some(1_000_000), options);
+    let text = written(|view| view.times.total_us = Some(1_000_000), options);
     assert!(text.contains("HTTP/1.1 \u{1b}[1;32mHIT\u{1b}[0m\n"), "{text}");
     assert!(text.contains("\u{1b}[1;31m  1000.000\u{1b}[0m ms\n"), "{text}");
     let text = written(|view| (view.is_hit, view.handling) = (Some(false), Some("pipe")), options);
@@ -89,7 +89,7 @@ fn secrets_are_shown_on_demand() {
 #[test]
 fn an_archive_is_one_document_without_secrets() {
     let options = OutputOptions { format: OutputFormat::Har, ..OutputOptions::default() };
-    let text = written(|view| view.ready_us = Some(80), options);
+    let text = written(|view| view.times.ready_us = Some(80), options);
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
     let entry = &document["log"]["entries"][0];
     assert_eq!(document["log"]["version"], "1.2");
@@ -107,7 +107,7 @@ fn an_archive_is_one_document_without_secrets() {
 fn what_is_not_known_is_a_dash_in_text() {
     let unknown = |view: &mut View<'_>| {
         view.client = Cow::Borrowed(b"");
-        (view.status, view.total_us, view.is_hit) = (None, None, None);
+        (view.status, view.times.total_us, view.is_hit) = (None, None, None);
     };
     let text = written(unknown, OutputOptions::default());
     assert!(text.starts_with("              - => GET /a?b=1 HTTP/1.1 -\n"), "{text}");

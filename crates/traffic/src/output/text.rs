@@ -79,7 +79,7 @@ fn answer(view: &View<'_>, options: &OutputOptions, out: &mut Vec<u8>) {
     let width = String::from_utf8_lossy(&out[start..]).chars().count();
     out.extend(std::iter::repeat_n(b' ', STATUS_COLUMNS.saturating_sub(width)));
     out.push(b' ');
-    let (time, colour) = match view.total_us {
+    let (time, colour) = match view.times.total_us {
         Some(total) => {
             let time = format!("{:>6}.{:03}", total / 1000, total % 1000);
             (time, if total < SLOW_US { GREEN } else { RED })

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::limits::WatchCounts;
 use crate::owned::OwnedExchange;
 use crate::tally::ExchangeTally;
-use crate::view::View;
+use crate::view::{View, ViewTimes};
 
 #[test]
 fn the_page_has_tables_and_drawings_and_no_markup_of_a_client() {
@@ -16,9 +16,12 @@ fn the_page_has_tables_and_drawings_and_no_markup_of_a_client() {
             url: Cow::Owned(url.into_bytes()),
             host: Some(Cow::Borrowed(b"<b>&")),
             client: Cow::Borrowed(b"192.0.2.24"),
-            time_us: Some(1_795_233_252_000_000 + number * 1_000_000),
+            times: ViewTimes {
+                time_us: Some(1_795_233_252_000_000 + number * 1_000_000),
+                total_us: Some(1000 + number),
+                ..ViewTimes::default()
+            },
             status: Some(if number % 100 == 0 { 503 } else { 200 }),
-            total_us: Some(1000 + number),
             ..View::default()
         };
         tally.add(&OwnedExchange::new(&view, false));

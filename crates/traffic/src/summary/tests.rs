@@ -103,7 +103,7 @@ fn times_of_3_0_are_those_of_its_last_record() {
     let end = "933984866 1365604497.837000000 1365604497.883500000 0.0000791 0.0452800 0.000056";
     let transaction = transaction(&[("ReqEnd", end)]);
     let view = view(&transaction, Era::Legacy).unwrap();
-    assert_eq!(view.total_us, Some(46_500));
-    assert_eq!(view.ready_us, Some(45_280));
-    assert_eq!(view.time_us, Some(1_365_604_497_837_000));
+    assert_eq!(view.times.total_us, Some(46_500));
+    assert_eq!(view.times.ready_us, Some(45_280));
+    assert_eq!(view.times.time_us, Some(1_365_604_497_837_000));
 }

@@ -33,8 +33,8 @@ impl Row {
     pub(crate) fn add(&mut self, view: &View<'_>) {
         self.count += 1;
         self.errors += u64::from(view.status.is_some_and(|status| status >= 500));
-        self.bytes_out = self.bytes_out.saturating_add(view.bytes_out.unwrap_or(0));
-        if let Some(total) = view.total_us {
+        self.bytes_out = self.bytes_out.saturating_add(view.bytes.bytes_out.unwrap_or(0));
+        if let Some(total) = view.times.total_us {
             self.latencies.add(total.min(LATENCY_US_MAX) as f64);
         }
     }

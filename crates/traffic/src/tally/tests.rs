@@ -6,15 +6,18 @@ use super::heat_map::COLUMNS_MAX;
 use super::table::{KEYS_MAX, OTHERS};
 use super::{BINS, Dimension, ExchangeTally, bin_low_us};
 use crate::owned::OwnedExchange;
-use crate::view::View;
+use crate::view::{View, ViewBytes, ViewTimes};
 
 fn exchange(path: &str, time_s: u64, total_us: u64) -> OwnedExchange {
     let view = View {
         url: Cow::Owned(path.as_bytes().to_vec()),
-        time_us: Some(time_s * 1_000_000),
-        total_us: Some(total_us),
+        times: ViewTimes {
+            time_us: Some(time_s * 1_000_000),
+            total_us: Some(total_us),
+            ..ViewTimes::default()
+        },
         status: Some(if total_us > 1_000_000 { 503 } else { 200 }),
-        bytes_out: Some(10),
+        bytes: ViewBytes { bytes_out: Some(10), ..ViewBytes::default() },
         ..View::default()
     };
     OwnedExchange::new(&view, false)

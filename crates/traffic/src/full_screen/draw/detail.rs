@@ -41,7 +41,7 @@ fn lines_of(screen: &FullScreen, detail: &Detail, pane: &Pane<'_>) -> Vec<Detail
         lines.push((Ink::Second, "texts or headers of it were too long to be kept".to_owned()));
     }
     for replayed in screen.replays.iter().filter(|replayed| replayed.number == detail.number) {
-        let before = view.total_us.map_or("-".to_owned(), milliseconds);
+        let before = view.times.total_us.map_or("-".to_owned(), milliseconds);
         let status = view.status.map_or("-".to_owned(), |status| status.to_string());
         let after = match &replayed.outcome {
             Ok((status, us)) => format!("{status} in {} ms", milliseconds(*us)),
@@ -117,7 +117,7 @@ fn facts(view: &View<'_>, lines: &mut Vec<DetailLine>) {
     };
     some(
         "time",
-        view.time_us.map(|time| {
+        view.times.time_us.map(|time| {
             let (date, time) = (date(time), time_of_day(time));
             format!("{} {time} UTC", date.split(' ').next().unwrap_or_default())
         }),
@@ -127,22 +127,22 @@ fn facts(view: &View<'_>, lines: &mut Vec<DetailLine>) {
     some("status", Some(shown(&view.status_line())).filter(|line| !line.is_empty()));
     some("cache", view.handling.map(str::to_owned));
     some("decision", view.decision.map(str::to_owned));
-    some("total", view.total_us.map(|total| format!("{} ms", milliseconds(total))));
-    let ready = view.ready_us.filter(|ready| Some(*ready) != view.total_us);
+    some("total", view.times.total_us.map(|total| format!("{} ms", milliseconds(total))));
+    let ready = view.times.ready_us.filter(|ready| Some(*ready) != view.times.total_us);
     some("ready after", ready.map(|ready| format!("{} ms", milliseconds(ready))));
     let bytes = |count: u64| number::of(count, "byte", "bytes");
-    some("sent", view.bytes_out.map(bytes));
-    some("received", view.bytes_in.map(bytes));
-    some("vxid", view.vxid.map(|vxid| vxid.to_string()));
-    some("parent", view.parent.map(|parent| parent.to_string()));
-    some("esi", view.is_esi.then(|| "asked for by a page".to_owned()));
+    some("sent", view.bytes.bytes_out.map(bytes));
+    some("received", view.bytes.bytes_in.map(bytes));
+    some("vxid", view.ids.vxid.map(|vxid| vxid.to_string()));
+    some("parent", view.ids.parent.map(|parent| parent.to_string()));
+    some("esi", view.ids.is_esi.then(|| "asked for by a page".to_owned()));
 }
 
 /// The phases as bars, of the whole or of what they make together.
 fn phases(detail: &Detail, pane: &Pane<'_>, lines: &mut Vec<DetailLine>) {
     let exchange = &detail.exchange;
     let sum: u64 = exchange.phases().map(|(_, us)| u64::from(us)).sum();
-    let whole = exchange.view().total_us.unwrap_or(0).max(sum);
+    let whole = exchange.view().times.total_us.unwrap_or(0).max(sum);
     if sum == 0 {
         return;
     }

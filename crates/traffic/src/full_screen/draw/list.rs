@@ -123,21 +123,23 @@ fn cell(exchange: &OwnedExchange, column: Column) -> (Ink, String) {
     let view = exchange.view();
     let unknown = || "-".to_owned();
     let text = match column {
-        Column::Time => view.time_us.map_or_else(unknown, time_of_day),
+        Column::Time => view.times.time_us.map_or_else(unknown, time_of_day),
         Column::Client => shown(&view.client),
         Column::Method => shown(&view.method),
         Column::Path => shown(&view.url),
         Column::Status => view.status.map_or_else(unknown, |status| status.to_string()),
         Column::Cache => view.handling.map_or_else(unknown, str::to_owned),
         Column::Decision => view.decision.map_or_else(unknown, str::to_owned),
-        Column::Milliseconds => view.total_us.map_or_else(unknown, milliseconds),
-        Column::Bytes => view.bytes_out.map_or_else(unknown, bytes),
+        Column::Milliseconds => view.times.total_us.map_or_else(unknown, milliseconds),
+        Column::Bytes => view.bytes.bytes_out.map_or_else(unknown, bytes),
     };
     let ink = match column {
         Column::Status if view.status.is_some_and(|status| status >= 500) => Ink::Alarm,
         Column::Status if view.status.is_some_and(|status| status >= 400) => Ink::Second,
         Column::Cache if view.is_hit == Some(true) => Ink::Fine,
-        Column::Milliseconds if view.total_us.is_some_and(|total| total >= SLOW_US) => Ink::Alarm,
+        Column::Milliseconds if view.times.total_us.is_some_and(|total| total >= SLOW_US) => {
+            Ink::Alarm
+        }
         Column::Time | Column::Client => Ink::Faint,
         _ => Ink::Plain,
     };
