@@ -363,7 +363,7 @@ fn while_flushes_wait_on_disk_new_ones_go_there_at_once_behind_them_for_every_ki
             workers[0].push(&Arc::new(Flush { counters, unix_s: number, ..Flush::default() }));
         };
         push(0);
-        while workers[0].status().spooled_bytes == 0 {
+        while workers[0].status().spooled_bytes == 0 || !workers[0].under_way().is_empty() {
             std::thread::yield_now();
         }
         // As a kill would find it at any of these moments.

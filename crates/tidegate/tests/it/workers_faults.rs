@@ -227,6 +227,8 @@ fn a_worker_that_the_kernel_kills_for_its_memory_is_replaced_and_its_end_explain
         Ok(group) => group,
         Err(error) => return println!("not tested: no control group can be made here: {error}"),
     };
+    // The kernel would else end the server, if that is larger.
+    std::fs::write(format!("/proc/{limited}/oom_score_adj"), "1000").unwrap();
     until("its end", || {
         // Of those who fetch it, one dies of it, and the request goes to the other.
         assert_eq!(running.get("/leak").status, 200);
