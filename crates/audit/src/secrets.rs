@@ -51,6 +51,7 @@ pub fn words_without_secrets(words: &[String]) -> Vec<String> {
         out.push(match (is_secret_next && !word.starts_with('-'), is_login_next) {
             (true, _) => HIDDEN.to_owned(),
             (_, true) => login_hidden(word),
+            _ if is_login(word) => login_hidden(word),
             _ if word.contains(char::is_whitespace) => line_without_secrets(word),
             _ => word_without_secrets(word),
         });
@@ -83,6 +84,10 @@ fn assignment_hidden(word: &str) -> String {
         Some((name, value)) if is_variable(name) && !value.is_empty() => format!("{name}={HIDDEN}"),
         _ => word.to_owned(),
     }
+}
+
+fn is_login(word: &str) -> bool {
+    word.starts_with("--user=") || word.starts_with("--proxy-user=")
 }
 
 fn login_hidden(word: &str) -> String {
@@ -121,7 +126,7 @@ fn logins_hidden(text: &str) -> String {
 
 /// Hides values behind `name=`, `name:` and `"name":`.
 fn values_hidden(text: &str) -> String {
-    let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
+    let is_name = |letter: char| letter.is_ascii_alphanumeric() || "_-%".contains(letter);
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(['=', ':']) {
@@ -151,9 +156,26 @@ fn values_hidden(text: &str) -> String {
     out + rest
 }
 
+/// A name may be percent-encoded.
 fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase().replace('-', "_");
+    let name = decoded(name).to_ascii_lowercase().replace('-', "_");
     PARTS.iter().any(|part| name.contains(part)) || NAMES.contains(&name.as_str())
+}
+
+fn decoded(name: &str) -> String {
+    let mut parts = name.split('%');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let byte = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match byte.filter(u8::is_ascii) {
+            Some(byte) => {
+                out.push(char::from(byte));
+                out += &part[2..];
+            }
+            None => out += part,
+        }
+    }
+    out
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ mod model;
 mod outcome;
 mod phase;
 mod query;
+mod secret;
 mod text;
 mod time;
 
@@ -39,5 +40,6 @@ pub use model::{Impression, ItemIds, ModelAnswer, ModelRequest, Refusal};
 pub use outcome::{CacheResult, Decision};
 pub use phase::Phase;
 pub use query::{decoded as decode_query, encoded as encode_query, query_value};
+pub use secret::is_secret_header;
 pub use text::{read as unescape_json, write as escape_json};
 pub use time::{parse as parse_rfc3339, write as write_rfc3339};

@@ -57,6 +57,7 @@ pub use purge_request::PurgeRequest;
 pub use request::Role;
 pub use rollout::{Decided, Draw, Rollout, Shares, place};
 pub use upstream::{IsListener, NameStatus, Upstream, UpstreamServer, follow_names, probe};
+pub use user::names_somebody_unknown;
 
 #[cfg(test)]
 mod tests;

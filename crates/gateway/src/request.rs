@@ -68,10 +68,11 @@ impl Answer for Role {
     fn sent(&self, head: &Head<'_>, mut trace: Trace, sent: &Sent) {
         let edge = &self.0;
         trace.mark(Phase::Respond);
+        // First, so that it has the times that are recorded.
+        record::shown(edge, head, &trace, sent);
         if !trace.recorded {
             record::ended(edge, head, &mut trace, sent);
         }
-        record::shown(edge, head, &trace, sent);
         if let Some(took) = trace.until_sent.guarded {
             note_body(edge, &trace, took, sent);
         }

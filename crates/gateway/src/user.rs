@@ -68,6 +68,12 @@ pub enum Unusable {
     AmbiguousPath,
 }
 
+/// Whether a decision's detail says that a request names somebody who is not known.
+pub fn names_somebody_unknown(detail: &str) -> bool {
+    use Unusable::{AmbiguousPath, LongId, TwoIds};
+    [TwoIds, LongId, AmbiguousPath].iter().any(|reason| reason.detail() == detail)
+}
+
 impl Unusable {
     /// Returns its word in `Tidegate-Decision` and records.
     pub(crate) fn detail(self) -> &'static str {
@@ -123,14 +129,22 @@ impl UserSource {
     pub fn find<'h>(&self, head: &Head<'h>, bytes_max: usize) -> User<'h> {
         match self {
             Self::Cookie(name) => single(cookies(head, name).map(Cow::Borrowed), bytes_max),
-            Self::Header(name) => {
-                single(head.all(name).map(|v| Cow::Borrowed(v.trim_ascii())), bytes_max)
-            }
+            Self::Header(name) => single(header_values(head, name), bytes_max),
             Self::Query(name) => single(query_values(head.query(), name), bytes_max),
             Self::Path(at) if at.is_ambiguous(head.path()) => {
                 User::Unacceptable(Unusable::AmbiguousPath)
             }
             Self::Path(at) => single(at.id(head.path().as_bytes()).into_iter(), bytes_max),
+        }
+    }
+
+    /// Appends every id that is here, acceptable or not.
+    fn add_all(&self, head: &Head<'_>, ids: &mut Vec<Vec<u8>>) {
+        match self {
+            Self::Cookie(name) => ids.extend(cookies(head, name).map(<[u8]>::to_vec)),
+            Self::Header(name) => ids.extend(header_values(head, name).map(Cow::into_owned)),
+            Self::Query(name) => ids.extend(query_values(head.query(), name).map(Cow::into_owned)),
+            Self::Path(at) => ids.extend(at.id(head.path().as_bytes()).map(Cow::into_owned)),
         }
     }
 }
@@ -168,6 +182,14 @@ impl UserPlaces {
             }
         }
         user
+    }
+
+    /// Returns every id in a request that names nobody acceptable.
+    pub(crate) fn all_ids(&self, head: &Head<'_>) -> Vec<Vec<u8>> {
+        let mut ids = Vec::new();
+        self.0.iter().for_each(|source| source.add_all(head, &mut ids));
+        ids.retain(|id| !id.is_empty());
+        ids
     }
 }
 
@@ -227,6 +249,13 @@ pub(crate) fn cookies<'h, 'n>(
             Some(value.strip_prefix(b"\"").and_then(|v| v.strip_suffix(b"\"")).unwrap_or(value))
         })
     })
+}
+
+fn header_values<'h, 'n>(
+    head: &Head<'h>,
+    name: &'n str,
+) -> impl Iterator<Item = Cow<'h, [u8]>> + use<'h, 'n> {
+    head.all(name).map(|value| Cow::Borrowed(value.trim_ascii()))
 }
 
 fn query_values<'h, 'n>(

@@ -92,14 +92,21 @@ impl JobPool for WorkThreads {
 }
 
 /// Headers in which proxies name the client.
-const ADDRESSES: [&str; 6] = [
+const ADDRESSES: [&str; 9] = [
     "forwarded",
     "x-forwarded-for",
     "x-real-ip",
     "x-client-ip",
     "cf-connecting-ip",
     "true-client-ip",
+    "fastly-client-ip",
+    "x-cluster-client-ip",
+    "x-envoy-external-address",
 ];
+
+/// Headers that hold a URL.
+const URLS: [&str; 5] =
+    ["referer", "x-original-url", "x-rewrite-url", "x-original-uri", "x-forwarded-uri"];
 
 /// What is taken out of an exchange before anybody keeps it or sees it.
 pub(crate) struct Masking {
@@ -126,11 +133,19 @@ impl Masking {
         let tells_client = self.truncate_ip && is(&ADDRESSES);
         let is_plain = matches!(self.user_key, UserKey::Plain);
         let tells_user = !is_plain && exchange.user.is_some_and(|user| value.trim_ascii() == user);
-        tells_client || tells_user || is(&["referer"])
+        tells_client || tells_user || is(&URLS) || self.redaction.hides_all(exchange)
     }
 
     /// Appends the line of an exchange.
     pub(crate) fn encode(&self, exchange: &ExchangeRef<'_>, brief: bool, line: &mut Vec<u8>) {
+        self.masked(exchange, |masked| match brief {
+            true => exchange::encode_brief(masked, line),
+            false => exchange::encode(masked, line),
+        });
+    }
+
+    /// Calls `with` with what may be seen of an exchange.
+    pub(crate) fn masked(&self, exchange: &ExchangeRef<'_>, with: impl FnOnce(&ExchangeRef<'_>)) {
         // Before the id is hashed, so that it is found.
         let texts = self.redaction.texts(exchange);
         let mut exchange = *exchange;
@@ -140,11 +155,7 @@ impl Masking {
         }
         let hashed = exchange.user.map(|user| self.user_key.of(user));
         exchange.user = hashed.as_deref();
-        if brief {
-            exchange::encode_brief(&exchange, line);
-        } else {
-            exchange::encode(&exchange, line);
-        }
+        with(&exchange);
     }
 }
 

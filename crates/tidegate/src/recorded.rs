@@ -3,7 +3,8 @@
 //! Tokens in URLs would stay in the journal for weeks, and go into databases. So the values of the
 //! fields that `[journal] redact` names are replaced, in the query and in the query of `Referer`.
 //! With `user = "hash"` the id itself is replaced as well, wherever it is a whole value of a query
-//! or a whole segment of a path. So it stands in no recorded field in clear.
+//! or a whole segment of a path. So it stands in no recorded field in clear. Of a request whose ids
+//! are of no use, such as two different ones, path, query and `Referer` are replaced whole.
 //! A few clients with long URLs could push everybody's lines out of the journal. So each text is
 //! cut at a bound, and then ends in `…`.
 //! Names are compared after decoding, in any case. Text that needs no change is borrowed, so that
@@ -14,6 +15,7 @@
 use std::borrow::Cow;
 
 use exchange::{ExchangeRef, decode_query as decoded};
+use gateway::names_somebody_unknown;
 
 /// Bytes of a host, as the DNS allows.
 const HOST_BYTES_MAX: usize = 255;
@@ -79,6 +81,15 @@ impl Redaction {
     /// Returns the texts of an exchange without secrets, and cut where they are too long.
     pub(crate) fn texts<'e>(&self, exchange: &ExchangeRef<'e>) -> RecordedTexts<'e> {
         let user = exchange.user.filter(|_| self.hides_user);
+        if self.hides_all(exchange) {
+            return RecordedTexts {
+                host: exchange.host.map(|host| cut(Cow::Borrowed(host), HOST_BYTES_MAX)),
+                path: Cow::Owned([b"/", REDACTED].concat()),
+                query: exchange.query.map(|_| Cow::Borrowed(REDACTED)),
+                referer: exchange.referer.map(|_| Cow::Borrowed(REDACTED)),
+                user_agent: exchange.user_agent.map(|_| Cow::Borrowed(REDACTED)),
+            };
+        }
         let plain = |text: &'e [u8], bytes_max| cut(Cow::Borrowed(text), bytes_max);
         let query = |query| cut(self.query(query, user), QUERY_BYTES_MAX);
         let url = |url| cut(self.url(url, user), TEXT_BYTES_MAX);
@@ -89,6 +100,11 @@ impl Redaction {
             referer: exchange.referer.map(url),
             user_agent: exchange.user_agent.map(|agent| plain(agent, TEXT_BYTES_MAX)),
         }
+    }
+
+    /// Whether a request names somebody who is to be hidden, and it is not known by which text.
+    pub(crate) fn hides_all(&self, exchange: &ExchangeRef<'_>) -> bool {
+        self.hides_user && exchange.decision_detail.is_some_and(names_somebody_unknown)
     }
 
     fn path<'t>(&self, path: &'t [u8], user: Option<&[u8]>) -> Cow<'t, [u8]> {
@@ -177,7 +193,9 @@ fn replaced(
 mod tests {
     use std::borrow::Cow;
 
-    use super::{NAMES, Redaction, cut};
+    use exchange::ExchangeRef;
+
+    use super::{NAMES, REDACTED, Redaction, cut};
 
     fn redaction(hides_user: bool) -> Redaction {
         Redaction::new(&NAMES.map(str::to_owned), hides_user)
@@ -213,6 +231,25 @@ mod tests {
             let found = redaction.url(url.as_bytes(), None);
             assert_eq!(String::from_utf8_lossy(&found), expected);
         }
+    }
+
+    #[test]
+    fn what_tells_somebody_unknown_is_not_recorded() {
+        let exchange = ExchangeRef {
+            path: b"/u/alice",
+            query: Some(b"u=bob"),
+            referer: Some(b"/?u=alice"),
+            decision_detail: Some("two-ids"),
+            ..ExchangeRef::default()
+        };
+        let texts = redaction(true);
+        let texts = texts.texts(&exchange);
+        assert_eq!((&*texts.path, texts.query.as_deref()), (&b"/redacted"[..], Some(REDACTED)));
+        assert_eq!(texts.referer.as_deref(), Some(REDACTED));
+        let plain = redaction(false);
+        assert_eq!(&*plain.texts(&exchange).path, b"/u/alice");
+        let other = ExchangeRef { decision_detail: Some("profiles"), ..exchange };
+        assert_eq!(&*redaction(true).texts(&other).path, b"/u/alice");
     }
 
     #[test]

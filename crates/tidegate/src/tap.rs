@@ -1,15 +1,14 @@
 //! Shows exchanges to those who watch at `GET /tap`, as they end.
 //!
 //! Each viewer has a filter and a queue of lines. A line is that of the journal, masked as the
-//! journal masks it; with `headers=1` it has the request's headers, too, without secrets.
-//! Each second a viewer gets a line `{"tap":{…}}` that counts what ended, matched and was dropped.
+//! journal masks it; with `headers=1` it has the request's headers, too, without secrets. Each
+//! second a viewer gets a line `{"tap":{…}}` that counts what ended, matched and was dropped.
 //! Invariants: who does not watch costs one atomic load an exchange. A viewer never holds up an
-//! exchange: what does not fit its queue is dropped and counted. The filter sees the exchange
-//! before it is masked. A view ends when its client leaves, and when the drain begins.
-//! Bounds: `VIEWERS_MAX` viewers, and `QUEUE_BYTES_MAX` bytes for each. Refuses: 400 for a wrong
-//! parameter, 503 for one viewer too many.
-//! Never here: the answer to clients of the public listener, and what is read of the lines
-//! (`traffic`).
+//! exchange: what does not fit its queue is dropped and counted. The filter sees what the viewer
+//! may, so it finds no masked value out. A view ends when its client leaves, and when the drain
+//! begins. Bounds: `VIEWERS_MAX` viewers, and `QUEUE_BYTES_MAX` bytes for each. Refuses: 400 for a
+//! wrong parameter, 503 for one viewer too many. Never here: the answer to clients of the public
+//! listener, and what is read of the lines (`traffic`).
 
 use std::io;
 use std::sync::Arc;
@@ -21,7 +20,9 @@ use bytes::{Bytes, BytesMut};
 use chassis::Draining;
 use chassis::admin::{Page, Visit};
 use chassis::http::Source;
-use exchange::{ExchangeRef, FieldName, FieldValue, Fields, Filter, decode_query};
+use exchange::{
+    ExchangeRef, FieldName, FieldValue, Fields, Filter, decode_query, is_secret_header,
+};
 use http1::Head;
 use parking_lot::RwLock;
 use serde_json::json;
@@ -41,9 +42,6 @@ const PIECE_BYTES_MAX: usize = 64 << 10;
 const VALUE_BYTES_MAX: usize = 1024;
 /// Time between two lines that count.
 const COUNT_INTERVAL: Duration = Duration::from_secs(1);
-
-/// Request headers whose values are secrets.
-const SECRETS: [&str; 3] = ["authorization", "proxy-authorization", "cookie"];
 
 /// All viewers of a server.
 pub(crate) struct Taps {
@@ -121,14 +119,28 @@ impl Taps {
 
     fn line(&self, watched: &WatchedExchange<'_, '_>, with_headers: bool) -> Bytes {
         let mut line = Vec::with_capacity(512);
-        self.masking.encode(watched.exchange, false, &mut line);
+        exchange::encode(watched.masked, &mut line);
         if with_headers {
             line.truncate(line.trim_ascii_end().len() - 1);
             line.extend_from_slice(b",\"request_headers\":");
-            line.extend_from_slice(watched.headers(&self.masking).to_string().as_bytes());
+            line.extend_from_slice(watched.headers().to_string().as_bytes());
             line.extend_from_slice(b"}\n");
         }
         line.into()
+    }
+
+    fn show_masked(&self, watched: &WatchedExchange<'_, '_>) {
+        let mut lines: [Option<Bytes>; 2] = [None, None];
+        for viewer in self.viewers.read().iter() {
+            viewer.ended.fetch_add(1, Ordering::Relaxed);
+            if !viewer.filter.as_ref().is_none_or(|filter| filter.matches(watched)) {
+                continue;
+            }
+            viewer.matched.fetch_add(1, Ordering::Relaxed);
+            let line = &mut lines[usize::from(viewer.with_headers)];
+            let line = line.get_or_insert_with(|| self.line(watched, viewer.with_headers));
+            viewer.offer(line);
+        }
     }
 }
 
@@ -138,18 +150,10 @@ impl gateway::Tap for Taps {
     }
 
     fn show(&self, exchange: &ExchangeRef<'_>, head: &Head<'_>) {
-        let watched = WatchedExchange { exchange, head };
-        let mut lines: [Option<Bytes>; 2] = [None, None];
-        for viewer in self.viewers.read().iter() {
-            viewer.ended.fetch_add(1, Ordering::Relaxed);
-            if !viewer.filter.as_ref().is_none_or(|filter| filter.matches(&watched)) {
-                continue;
-            }
-            viewer.matched.fetch_add(1, Ordering::Relaxed);
-            let line = &mut lines[usize::from(viewer.with_headers)];
-            let line = line.get_or_insert_with(|| self.line(&watched, viewer.with_headers));
-            viewer.offer(line);
-        }
+        let masking = &self.masking;
+        masking.masked(exchange, |masked| {
+            self.show_masked(&WatchedExchange { exchange, masked, head, masking });
+        });
     }
 }
 
@@ -198,27 +202,36 @@ impl Drop for TapView {
 
 /// An exchange with the headers of its request.
 struct WatchedExchange<'w, 'e> {
+    /// It as it was.
     exchange: &'w ExchangeRef<'e>,
+    /// What may be seen of it.
+    masked: &'w ExchangeRef<'w>,
     head: &'w Head<'e>,
+    masking: &'w Masking,
 }
 
 impl Fields for WatchedExchange<'_, '_> {
     fn field(&self, name: &FieldName) -> Option<FieldValue<'_>> {
         match name {
-            FieldName::Header(name) if SECRETS.contains(&name.as_ref()) => None,
-            FieldName::Header(name) => self.head.get(name).map(FieldValue::from),
-            _ => self.exchange.field(name),
+            FieldName::Header(name) => {
+                let value = self.head.get(name)?;
+                (!self.hides(name, value)).then(|| FieldValue::from(value))
+            }
+            _ => self.masked.field(name),
         }
     }
 }
 
 impl WatchedExchange<'_, '_> {
+    /// Whether a header of the request is a secret.
+    fn hides(&self, name: &str, value: &[u8]) -> bool {
+        is_secret_header(name.as_bytes()) || self.masking.hides(name, value, self.exchange)
+    }
+
     /// Its headers in order, as pairs of name and value.
-    fn headers(&self, masking: &Masking) -> serde_json::Value {
+    fn headers(&self) -> serde_json::Value {
         let pairs = self.head.fields().map(|(name, value)| {
-            let is_secret = SECRETS.iter().any(|secret| name.eq_ignore_ascii_case(secret))
-                || masking.hides(name, value, self.exchange);
-            let value = if is_secret { REDACTED } else { value };
+            let value = if self.hides(name, value) { REDACTED } else { value };
             json!([name, String::from_utf8_lossy(&value[..value.len().min(VALUE_BYTES_MAX)])])
         });
         pairs.collect()
@@ -233,6 +246,7 @@ fn asked(query: &str) -> Result<(Option<Filter>, bool), String> {
         let value = decode_query(value.as_bytes());
         let value = std::str::from_utf8(&value).map_err(|_| format!("`{name}` is not UTF-8"))?;
         match (name, value) {
+            ("where", _) if filter.is_some() => return Err("`where` is there twice".to_owned()),
             ("where", text) => {
                 filter = Some(Filter::parse(text).map_err(|error| format!("where: {error}"))?);
             }

@@ -15,7 +15,7 @@ mod saved;
 mod status;
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, ErrorKind, IsTerminal, Read};
+use std::io::{self, BufReader, BufWriter, ErrorKind, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -244,7 +244,7 @@ struct Source {
 
 fn source(args: &TrafficArgs, needs_headers: bool, stop: &Arc<AtomicBool>) -> Result<Source> {
     let is_named = args.server.admin.is_some() || args.server.config.is_some();
-    if !is_named && (args.file.is_some() || !io::stdin().is_terminal()) {
+    if !is_named && (args.file.is_some() || input::has_lines()) {
         let (name, goes_on) = (source_name(args), is_stdin(args) && !input::is_file());
         return Ok(Source { lines: log(args, stop)?, name, goes_on, dropped: Arc::default() });
     }
@@ -267,12 +267,16 @@ fn log(args: &TrafficArgs, stop: &Arc<AtomicBool>) -> Result<Box<dyn Read + Send
     };
     let start = if args.follow && !args.from_start { Start::Now } else { Start::First };
     let opened = |file: &Path| format!("open `{}`", file.display());
-    Ok(match args.file.as_deref() {
+    Ok(match args.file.as_deref().filter(|_| !is_stdin(args)) {
         Some(dir) if dir.is_dir() => {
             let follows = args.follow.then(|| is_over() as Box<dyn FnMut() -> bool + Send>);
             Box::new(JournalSource::open(dir, start, follows).with_context(|| opened(dir))?)
         }
-        Some(file) if file == Path::new("-") => Box::new(Interruptible::stdin(Arc::clone(stop))),
+        None => Box::new(Interruptible::stdin(Arc::clone(stop)).context("read standard input")?),
+        Some(file) if input::is_pipe(file) => {
+            let pipe = Interruptible::pipe(file, Arc::clone(stop));
+            Box::new(pipe.with_context(|| opened(file))?)
+        }
         Some(file) if args.follow => {
             let followed = FollowedFile::open(file, start, is_over());
             Box::new(followed.with_context(|| opened(file))?)
@@ -282,7 +286,6 @@ fn log(args: &TrafficArgs, stop: &Arc<AtomicBool>) -> Result<Box<dyn Read + Send
             input::unpacked(BufReader::with_capacity(64 << 10, opened))
                 .with_context(|| format!("read `{}`", file.display()))?
         }
-        None => Box::new(Interruptible::stdin(Arc::clone(stop))),
     })
 }
 

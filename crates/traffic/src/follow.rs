@@ -2,8 +2,8 @@
 //!
 //! A followed file is read on when it grows. After a rotation another file has its name. Then the
 //! old one is read to its end, and the new one from its start. A file that has become
-//! shorter is read from its start. `is_over` is asked ten times a second while nothing comes, and
-//! ends the source.
+//! shorter is read from its start. `is_over` is asked at least ten times a second while nothing
+//! comes, and ends the source.
 //! What a journal lost or deleted is passed over: whoever watches traffic has no place to keep.
 //! Refuses: to change what it reads.
 
@@ -20,6 +20,11 @@ use stdx::{Chain, RealDisk};
 
 /// How long nothing is asked when there is nothing more.
 const PAUSE: Duration = Duration::from_millis(100);
+/// The same of a file that has just grown. What is written before `copytruncate` empties it is lost
+/// unless it is read by then.
+const SHORT_PAUSE: Duration = Duration::from_millis(2);
+/// Short pauses after a file has grown.
+const SHORT_PAUSES: u32 = 500;
 
 /// Whether a source is to end though more may come.
 type IsOver = Box<dyn FnMut() -> bool + Send>;
@@ -38,6 +43,8 @@ pub struct FollowedFile {
     path: PathBuf,
     file: File,
     is_over: IsOver,
+    /// Short pauses that are left.
+    short_pauses: u32,
 }
 
 impl FollowedFile {
@@ -50,7 +57,7 @@ impl FollowedFile {
         if start == Start::Now {
             file.seek(SeekFrom::End(0))?;
         }
-        Ok(Self { path: path.to_owned(), file, is_over })
+        Ok(Self { path: path.to_owned(), file, is_over, short_pauses: 0 })
     }
 
     /// Goes to the file that has the name now, or to the start of one that was cut.
@@ -74,10 +81,14 @@ impl Read for FollowedFile {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         loop {
             let read = self.file.read(out)?;
+            if read > 0 {
+                self.short_pauses = SHORT_PAUSES;
+            }
             if read > 0 || out.is_empty() || (self.is_over)() {
                 return Ok(read);
             }
-            thread::sleep(PAUSE);
+            thread::sleep(if self.short_pauses > 0 { SHORT_PAUSE } else { PAUSE });
+            self.short_pauses = self.short_pauses.saturating_sub(1);
             match self.look_again() {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 looked => looked?,

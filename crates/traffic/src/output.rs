@@ -1,6 +1,6 @@
 //! Writes exchanges as text, as lines of JSON, or as an HTTP Archive.
 //!
-//! Invariants: no form shows the value of a header that `SECRETS` names, unless it is asked for.
+//! Invariants: no form shows the value of a header that is a secret, unless it is asked for.
 //! Text holds no control character: each byte of one is `\xNN`, so no URL can steer a terminal.
 //! Each form is complete when [`ViewWriter::finish`] has been called.
 //! Never here: who reads it, and that nobody reads on; the error of the writer tells the caller.
@@ -13,9 +13,11 @@ mod text;
 
 use std::io::{self, Write};
 
+use exchange::is_secret_header;
+
 pub(crate) use escape::escape;
+pub(crate) use options::REDACTED;
 pub use options::{OutputFormat, OutputOptions};
-pub(crate) use options::{REDACTED, is_secret};
 
 use crate::varnish::VarnishRecord;
 use crate::view::{View, split_header};
@@ -84,7 +86,7 @@ impl<W: Write> Show for ViewWriter<W> {
             record.tag.name().ends_with("Header") || record.tag.name().ends_with("Unset");
         let (name, _) = split_header(record.data);
         let redacted;
-        let data = if is_header && is_secret(name) && !self.options.shows_secrets {
+        let data = if is_header && is_secret_header(name) && !self.options.shows_secrets {
             redacted = [name, b": ", REDACTED].concat();
             &redacted
         } else {

@@ -8,9 +8,9 @@
 
 use std::borrow::Cow;
 
-use exchange::{Exchange, Impression, ItemIds, Phase};
+use exchange::{Exchange, Impression, ItemIds, Phase, is_secret_header};
 
-use crate::output::{REDACTED, is_secret};
+use crate::output::REDACTED;
 use crate::view::{Headers, ShownHeader, Side, View};
 
 /// Bytes of all texts of an exchange.
@@ -60,7 +60,7 @@ impl Room {
                 self.is_cut = true;
                 return;
             }
-            let is_hidden = is_secret(name) && !has_secrets;
+            let is_hidden = is_secret_header(name) && !has_secrets;
             headers.push((self.take(name), self.take(if is_hidden { REDACTED } else { value })));
         });
         headers

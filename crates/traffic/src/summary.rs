@@ -86,7 +86,7 @@ pub(crate) fn view(transaction: &Transaction, era: Era) -> Option<View<'_>> {
         }
     }
     view.handling = if era == Era::Legacy { calls.of_legacy() } else { calls.handling };
-    view.is_hit = Some(view.handling == Some("hit"));
+    view.is_hit = calls.is_there.then(|| view.handling == Some("hit"));
     (view.times.time_us, view.times.total_us, view.times.ready_us) = times.summed();
     Some(view)
 }
@@ -161,6 +161,8 @@ impl Times {
 #[derive(Default)]
 struct Calls<'a> {
     handling: Option<&'static str>,
+    /// Whether the log has what the cache did.
+    is_there: bool,
     /// Up to 3.0: the call whose return comes on a line of its own.
     open: &'a [u8],
     /// Up to 3.0: what `recv`, `hit` and `deliver` returned last.
@@ -174,6 +176,7 @@ impl<'a> Calls<'a> {
     fn call(&mut self, name: &[u8]) {
         let known = ["recv", "hit", "miss", "pass", "synth", "pipe", "error"];
         let found = known.into_iter().find(|known| name.eq_ignore_ascii_case(known.as_bytes()));
+        self.is_there = true;
         match found {
             Some("recv") => self.handling = None,
             Some("pipe") | None => {}

@@ -14,6 +14,7 @@ fn secrets_in_texts_are_hidden_and_their_names_stay() {
         ("Cookie: a=b; c=d", "Cookie: ***"),
         ("admin_token=x", "admin_token=***"),
         ("API-KEY=x,url=y", "API-KEY=***,url=y"),
+        ("/a?%74oken=x&b=2", "/a?%74oken=***&b=2"),
     ] {
         assert_eq!(without_secrets(text), shown);
     }
@@ -37,6 +38,7 @@ fn words_of_a_command_lose_values_of_the_environment_and_of_options() {
         ("curl --token --retry 3", "curl --token --retry 3"),
         ("curl --token=abc x", "curl --token=*** x"),
         ("curl -u joe:pw http://h/", "curl -u joe:*** http://h/"),
+        ("curl --user=joe:pw x", "curl --user=joe:*** x"),
         ("check_http -H example.org -p 80", "check_http -H example.org -p 80"),
     ] {
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();

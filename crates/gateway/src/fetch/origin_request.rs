@@ -76,6 +76,8 @@ pub(crate) struct OriginRequest {
     client: ClientRequest,
     /// The user id, whatever the decision is.
     user: Option<Vec<u8>>,
+    /// The ids in a request that names nobody acceptable.
+    unusable_ids: Vec<Vec<u8>>,
     /// Whether the first place for it has it.
     is_in_first: bool,
     /// Whether the upstream sees who asks, though the response is everybody's.
@@ -165,6 +167,9 @@ impl OriginRequest {
             fields,
             forwarded,
         };
+        let user = trace.user().map(<[u8]>::to_vec);
+        let names_nobody = user.is_none() && trace.decision == Decision::NoProfile;
+        let places = route.personalise.as_ref().filter(|_| names_nobody);
         Ok(Self {
             route: trace.route.unwrap_or_default(),
             arm: trace.arm,
@@ -174,7 +179,8 @@ impl OriginRequest {
             interim,
             accepted: Accepted::of(head),
             client,
-            user: trace.user().map(<[u8]>::to_vec),
+            user,
+            unusable_ids: places.map_or(Vec::new(), |places| places.user.all_ids(head)),
             is_in_first: is_in_first(route, head),
             shows_user: false,
             body,
@@ -236,23 +242,27 @@ impl OriginRequest {
         self.client.fields.insert("cookie", &all);
     }
 
-    /// Whether the user id is a whole value of the query, a segment of the path, or a field. A
+    /// Whether a user id is a whole value of the query, a segment of the path, or a field. A
     /// segment may have a format behind it.
     fn tells_id(&self, route: &Route) -> bool {
-        let Some(id) = self.user.as_deref() else { return false };
+        let ids = || self.user.iter().chain(&self.unusable_ids);
+        if ids().next().is_none() {
+            return false;
+        }
         let (path, query) = self.client.target.split_once('?').unwrap_or((&self.client.target, ""));
         let names_user = |segment: &str| {
             let segment = exchange::decode_query(segment.as_bytes());
-            let format = segment.strip_prefix(id);
-            format.is_some_and(|format| format.is_empty() || format.starts_with(b"."))
+            let formats = |id: &Vec<u8>| segment.strip_prefix(&**id).map(<[u8]>::first);
+            ids().filter_map(formats).any(|next| next.is_none_or(|byte| *byte == b'.'))
         };
         let in_path = || path.split('/').any(names_user);
+        let is_id = |value: &[u8]| ids().any(|id| **id == *value);
         let is_value = |pair: &str| {
             let value = pair.split_once('=').map_or("", |(_, value)| value);
-            *exchange::decode_query(value.as_bytes()) == *id
+            is_id(&exchange::decode_query(value.as_bytes()))
         };
         let in_field =
-            |(name, value): (&[u8], &[u8])| value.trim_ascii() == id && self.goes_on(name, route);
+            |(name, value): (&[u8], &[u8])| is_id(value.trim_ascii()) && self.goes_on(name, route);
         query.split('&').any(is_value) || in_path() || self.client.fields.iter().any(in_field)
     }
 

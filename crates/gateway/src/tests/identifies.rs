@@ -89,6 +89,37 @@ fn an_answer_to_a_request_that_tells_the_users_id_elsewhere_is_not_stored() {
 }
 
 #[test]
+fn an_answer_to_a_request_with_ids_of_no_use_that_tells_one_elsewhere_is_not_stored() {
+    let app = app();
+    let rules = "cache = { ttl = \"60s\" }\n\
+         personalise = { user = [\"cookie:sid\", \"header:x-user\", \"query:u\"] }";
+    let served = before(&app, rules);
+    let long = "p".repeat(600);
+    let twice = "sid=p1; sid=x";
+    let shared = [("Cookie", "sid=p1"), ("X-Foo", "p1")];
+    let by_long = [("Cookie", ""), ("X-Foo", &*long)];
+    for (number, (target, sent)) in [
+        ("?u=junk", shared),
+        ("?u=junk&owner=p1", [("Cookie", "sid=p1"), ("X-Foo", "a")]),
+        ("?a=1", [("Cookie", twice), ("X-Foo", "p1")]),
+        ("?a=1", [("Cookie", twice), ("X-Foo", "x")]),
+        (&*format!("?u={long}"), by_long),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let target = format!("/list{number}{target}");
+        assert_eq!(decision(&served.get_with(&target, &sent)), "no-profile");
+        let rest = target.replace("?u=junk&", "?").replace("?u=junk", "");
+        let rest = rest.replace(&format!("?u={long}"), "");
+        assert_miss(&served.get(&rest));
+    }
+    let apart = [("Cookie", "sid=p1"), ("X-User", "p2")];
+    assert_eq!(decision(&served.get_with("/everybodys", &apart)), "no-profile");
+    assert_hit(&served.get("/everybodys"));
+}
+
+#[test]
 fn an_answer_that_may_be_one_users_own_is_not_asked_for_as_a_change_of_everybodys() {
     let app = Origin::start(|request| match request.header("if-none-match") {
         Some(_) => OriginReply::status(304),

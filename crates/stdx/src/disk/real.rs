@@ -94,7 +94,8 @@ impl Disk for RealDisk {
 
     fn lock(&self, path: &Path) -> io::Result<Box<dyn Send + Sync>> {
         let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false);
+        // Whoever may read a file may lock it.
+        options.write(true).create(true).truncate(false).mode(0o600);
         let file = plain_file::open_with(path, &options, 0)?;
         match file.try_lock() {
             Ok(()) => Ok(Box::new(file)),

@@ -30,16 +30,15 @@ impl Audit for Actions {
         let ip = client.ip();
         let bytes = &visit.body[..visit.body.len().min(BODY_BYTES_MAX)];
         let body = String::from_utf8_lossy(bytes);
-        let mark = if visit.query.is_empty() { "" } else { "?" };
-        let target = format!("{method} {}{mark}{}", visit.path, visit.query);
-        tracing::info!(target: "audit", client = %ip, action = target, body = %body,
-            "operator's action");
         let (name, object) = named(method, visit.path);
         let mut what: Vec<String> = object.map(str::to_owned).into_iter().collect();
         what.extend(form(visit.query));
         what.extend(body_of(visit.body, &body));
+        let what = what.join(" ");
+        let action = format!("{method} {}", visit.path);
+        tracing::info!(target: "audit", client = %ip, action, what, "operator's action");
         let who = who(*client, self.port);
-        let begun = self.recorder.begin(who, &name, &what.join(" ")).map_err(|error| {
+        let begun = self.recorder.begin(who, &name, &what).map_err(|error| {
             let reason = stdx::Chain(&error);
             format!("the action cannot be recorded, so `[audit] on_full` refuses it: {reason}")
         })?;
@@ -123,7 +122,8 @@ fn unescaped(text: &str) -> String {
 fn outcome(name: &str, page: &Page) -> String {
     let body: Value = serde_json::from_slice(&page.body).unwrap_or_default();
     if page.status != 200 {
-        let reason = body["error"].as_str().unwrap_or_default();
+        // It may quote what was asked.
+        let reason = audit::without_secrets(body["error"].as_str().unwrap_or_default());
         let gap = if reason.is_empty() { "" } else { ": " };
         return format!("failed, {}{gap}{reason}", page.status);
     }

@@ -22,7 +22,7 @@ if [ -n "${BASH_VERSION-}" ] && command -v logger >/dev/null 2>&1; then
     __audit() {
         local line=${1//[[:cntrl:]]/ }
         # Whether or not it fails: `set -e` would end the shell.
-        logger -p auth.info -t "$__audit_user" -- "Running ${line:0:1900}" >/dev/null 2>&1 || :
+        logger --size 4096 -p auth.info -t "$__audit_user" -- "Running ${line:0:1900}" >/dev/null 2>&1 || :
         # With `extdebug`, anything but 0 would keep the command from being run.
         return 0
     }

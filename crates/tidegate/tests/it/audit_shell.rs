@@ -64,7 +64,7 @@ fn bash_records_each_command_and_does_what_it_did_without() {
     assert_eq!((code, none.len()), (7, 0));
     let (code, out, lines) = shell(folder.path(), &["bash", "script"], Some("snippet"));
     assert_eq!((code, out), (7, plain));
-    let line = |text: &str| format!("-p auth.info -t {} -- Running {text}", user());
+    let line = |text: &str| format!("--size 4096 -p auth.info -t {} -- Running {text}", user());
     let expected = [
         "echo one 'two  three'",
         "false",
@@ -115,7 +115,7 @@ fn nrpe_records_a_command_by_its_prefix() {
     let line = "./audited /bin/echo -p 3306 \"a b\"";
     let (code, out, lines) = shell(folder.path(), &["sh", "-c", line], None);
     assert_eq!((code, out.as_str()), (0, "-p 3306 a b\n"));
-    assert_eq!(lines, ["-p auth.info -t nagios -- Running /bin/echo -p 3306 a b"]);
+    assert_eq!(lines, ["--size 4096 -p auth.info -t nagios -- Running /bin/echo -p 3306 a b"]);
     let (code, _, _) = shell(folder.path(), &["sh", "-c", "./audited sh -c 'exit 2'"], None);
     assert_eq!(code, 2);
 }

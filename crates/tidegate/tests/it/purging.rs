@@ -49,7 +49,7 @@ fn an_operator_purges_with_curl_and_is_told_how_many_entries_that_were() {
     }
     let metrics = Client::get(server.admin, "/metrics").send();
     assert!(metrics.text().contains("tidegate_purged_total 21"), "{}", metrics.text());
-    server.server.wait_for_stderr("POST /purge?url=/0%3Fq");
+    server.server.wait_for_stderr("action=\"POST /purge\" what=\"url=/0?q\"");
 }
 
 #[test]

@@ -272,6 +272,33 @@ fn a_signal_ends_standard_input_that_says_nothing() {
 }
 
 #[test]
+fn a_signal_ends_a_named_pipe_that_nobody_writes_to() {
+    let folder = TempDir::new().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let start = || {
+        let mut command = Command::new(BINARY);
+        command.arg("traffic").arg(&pipe).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let mut child = start();
+    let process = child.id().to_string();
+    let catches = |status: String| {
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap().trim();
+        u64::from_str_radix(caught, 16).unwrap() & 1 << 1 != 0
+    };
+    until("it catches signals", || {
+        std::fs::read_to_string(format!("/proc/{process}/status")).is_ok_and(catches)
+    });
+    assert!(Command::new("kill").args(["-s", "INT", &process]).status().unwrap().success());
+    assert!(child.wait().unwrap().success());
+    let child = start();
+    std::fs::write(&pipe, LINE).unwrap();
+    let out = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    assert!(out.ends_with("\n\nTotal number of requests: 1\n\n"), "{out}");
+}
+
+#[test]
 fn queries_are_saved_under_names() {
     let folder = TempDir::new().unwrap();
     std::fs::write(folder.path().join("access.log"), LINE.repeat(2)).unwrap();

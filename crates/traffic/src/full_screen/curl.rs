@@ -10,7 +10,9 @@
 
 use std::fmt::Write;
 
-use crate::output::{REDACTED, is_secret};
+use exchange::is_secret_header;
+
+use crate::output::REDACTED;
 use crate::owned::OwnedExchange;
 use crate::view::Side;
 
@@ -55,7 +57,7 @@ impl Asked {
         }
         let mut headers = Vec::new();
         view.each_header(Side::Request, |name, value| {
-            let is_hidden = is_secret(name) && (hides_secrets || value == REDACTED);
+            let is_hidden = is_secret_header(name) && (hides_secrets || value == REDACTED);
             let known = token(name).zip(plain(value)).filter(|_| !is_hidden);
             headers.extend(known.filter(|(name, _)| {
                 !UNSENT.iter().any(|unsent| name.eq_ignore_ascii_case(unsent))

@@ -26,7 +26,8 @@ pub(super) fn write(view: &View<'_>, options: &OutputOptions, out: &mut Vec<u8>)
     let total = view.times.total_us.unwrap_or(0);
     let ready = view.times.ready_us.unwrap_or(total).min(total);
     let host = view.host().unwrap_or(b"unknown");
-    let is_absolute = !view.url.starts_with(b"/");
+    // Where the request had no target that could be read, there is the host alone.
+    let is_absolute = !view.url.starts_with(b"/") && !view.url.is_empty();
     let origin = if is_absolute { String::new() } else { format!("http://{}", lossy(host)) };
     let entry = json!({
         "startedDateTime": lossy(&started),

@@ -2,8 +2,8 @@
 //!
 //! The first nine keys are always there, `null` where the source does not say. The others stand
 //! where there is something to say: `query`, `protocol`, `reason`, `client_ip`, `bytes_in`, and of
-//! Varnish `vxid`, `parent` and `esi`. Scripts read these names.
-//! Texts that are not UTF-8 are escaped as in the journal (`exchange::escape_json`).
+//! Varnish `vxid`, `parent` and `esi`. Scripts read these names. Bytes that are no UTF-8 become
+//! U+FFFD: the journal's escapes for them are refused by some readers.
 
 use exchange::{escape_json, write_rfc3339};
 
@@ -22,7 +22,7 @@ pub(super) fn write(view: &View<'_>, out: &mut Vec<u8>) {
     }
     text("method", some(&view.method), out);
     text("host", view.host(), out);
-    text("path", Some(view.path()), out);
+    text("path", some(view.path()), out);
     number("status", view.status.map(u64::from), out);
     text("cache", view.handling.map(str::as_bytes), out);
     text("decision", view.decision.map(str::as_bytes), out);
@@ -77,7 +77,7 @@ fn text(name: &str, value: Option<&[u8]>, out: &mut Vec<u8>) {
     match value {
         Some(value) => {
             out.push(b'"');
-            escape_json(value, out);
+            escape_json(String::from_utf8_lossy(value).as_bytes(), out);
             out.push(b'"');
         }
         None => out.extend_from_slice(b"null"),

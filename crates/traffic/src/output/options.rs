@@ -1,12 +1,12 @@
 //! Says in which form exchanges are written, and what of their headers is shown.
 //!
-//! Invariant: the value of a header that `SECRETS` names is shown only where that is asked for.
-//! Never here: the forms themselves.
+//! Invariant: the value of a header that is a secret by its name is shown only where that is asked
+//! for. Never here: the forms themselves.
+
+use exchange::is_secret_header;
 
 use crate::view::{Side, View};
 
-/// The headers whose values are not shown.
-const SECRETS: [&[u8]; 4] = [b"authorization", b"cookie", b"set-cookie", b"proxy-authorization"];
 pub(crate) const REDACTED: &[u8] = b"[redacted]";
 
 /// In which form exchanges are written.
@@ -44,12 +44,7 @@ pub(super) fn each_shown<'a>(
     mut found: impl FnMut(&'a [u8], &'a [u8]),
 ) {
     view.each_header(side, |name, value| {
-        let value = if is_secret(name) && !options.shows_secrets { REDACTED } else { value };
+        let value = if is_secret_header(name) && !options.shows_secrets { REDACTED } else { value };
         found(name, value);
     });
-}
-
-/// Whether the value of a header is not for everybody.
-pub(crate) fn is_secret(name: &[u8]) -> bool {
-    SECRETS.iter().any(|secret| name.eq_ignore_ascii_case(secret))
 }

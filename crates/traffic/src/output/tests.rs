@@ -87,6 +87,19 @@ fn secrets_are_shown_on_demand() {
 }
 
 #[test]
+fn bytes_that_are_no_text_and_a_path_that_is_not_there_are_sound_json() {
+    let options = OutputOptions { format: OutputFormat::Ndjson, ..OutputOptions::default() };
+    let text = written(|view| view.url = Cow::Borrowed(b"/\xff?\xe9"), options);
+    let object: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&object["path"], &object["query"]), (&"/\u{fffd}".into(), &"\u{fffd}".into()));
+    let text = written(|view| view.url = Cow::Borrowed(b""), options);
+    assert!(text.contains("\"path\":null"), "{text}");
+    let options = OutputOptions { format: OutputFormat::Har, ..options };
+    let text = written(|view| view.url = Cow::Borrowed(b""), options);
+    assert!(text.contains("\"http://localhost\""), "{text}");
+}
+
+#[test]
 fn an_archive_is_one_document_without_secrets() {
     let options = OutputOptions { format: OutputFormat::Har, ..OutputOptions::default() };
     let text = written(|view| view.times.ready_us = Some(80), options);

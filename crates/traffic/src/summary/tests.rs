@@ -23,6 +23,14 @@ fn handling(calls: &[(&str, &str)]) -> Option<&'static str> {
 }
 
 #[test]
+fn without_calls_of_vcl_nobody_knows_whether_it_was_a_hit() {
+    let has_none = transaction(&[("RespStatus", "200")]);
+    assert_eq!(view(&has_none, Era::Modern).unwrap().is_hit, None);
+    let has_one = transaction(&[("VCL_call", "MISS")]);
+    assert_eq!(view(&has_one, Era::Modern).unwrap().is_hit, Some(false));
+}
+
+#[test]
 fn handling_is_what_varnishncsa_says() {
     let recv = ("RECV", "hash");
     assert_eq!(handling(&[recv, ("HASH", "lookup"), ("HIT", "deliver")]), Some("hit"));

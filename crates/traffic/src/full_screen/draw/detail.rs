@@ -1,11 +1,11 @@
 //! Draws one exchange: everything that is known of it.
 
-use exchange::Phase;
+use exchange::{Phase, is_secret_header};
 use screen::{Ink, Pane, number, padded};
 
 use super::super::state::{Detail, FullScreen};
 use super::units::{milliseconds, time_of_day};
-use crate::output::{REDACTED, is_secret};
+use crate::output::REDACTED;
 use crate::tally::{date, shown};
 use crate::view::{Side, View};
 
@@ -94,7 +94,7 @@ fn headers(
 ) {
     let mut headers = Vec::new();
     view.each_header(side, |name, value| {
-        let is_hidden = is_secret(name) && screen.has_hidden_secrets();
+        let is_hidden = is_secret_header(name) && screen.has_hidden_secrets();
         let value = if is_hidden { REDACTED } else { value };
         headers.push((Ink::Plain, format!("  {}: {}", shown(name), shown(value))));
     });
