@@ -14,7 +14,7 @@ use stdx::calendar::civil_from_days;
 
 use crate::actor::Actor;
 
-/// Bytes of a line, its end included: four fields of text, each byte escaped as six.
+/// Bytes of a line, its end included: five fields of text, each byte escaped as six.
 pub(crate) const LINE_BYTES_MAX: usize = 128 << 10;
 /// Bytes of `what`, of `result`, and of each part of `who`; longer text is cut, and ends in `…`.
 pub(crate) const TEXT_BYTES_MAX: usize = 4096;

@@ -99,29 +99,43 @@ fn login_hidden(word: &str) -> String {
 
 fn headers_hidden(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
-    let end = HEADERS.iter().filter_map(|name| Some(lower.find(name)? + name.len())).min();
-    match end {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(end) = header_end(&lower[at..]) {
+        out += text[at..at + end].trim_end();
+        out.push(' ');
+        out += HIDDEN;
+        at += end;
         // What follows may have blanks: nobody knows where it ends but at a quote or a line's end.
-        Some(end) => {
-            let rest = &text[end..];
-            let length = rest.find(['"', '\'', '\n', '\r']).unwrap_or(rest.len());
-            format!("{} {HIDDEN}{}", text[..end].trim_end(), headers_hidden(&rest[length..]))
-        }
-        None => text.to_owned(),
+        at += text[at..].find(['"', '\'', '\n', '\r']).unwrap_or(text.len() - at);
     }
+    out + &text[at..]
+}
+
+/// The end of the first name of a header whose value is hidden.
+fn header_end(lower: &str) -> Option<usize> {
+    let is_end = |at: &usize| HEADERS.iter().any(|name| lower[..*at].ends_with(name));
+    // Each name ends in one of these.
+    lower.match_indices([':', ' ']).map(|(at, _)| at + 1).find(is_end)
 }
 
 /// Hides `user:password@` of URLs.
 fn logins_hidden(text: &str) -> String {
-    let Some((before, rest)) = text.split_once("://") else { return text.to_owned() };
     let is_end = |letter: char| "/?#\"'&,".contains(letter) || letter.is_whitespace();
-    let length = rest.find(is_end).unwrap_or(rest.len());
-    let (authority, rest) = rest.split_at(length);
-    let rest = logins_hidden(rest);
-    match authority.rsplit_once('@') {
-        Some((_, host)) => format!("{before}://{HIDDEN}@{host}{rest}"),
-        None => format!("{before}://{authority}{rest}"),
+    let mut out = String::with_capacity(text.len());
+    let mut text = text;
+    while let Some((before, rest)) = text.split_once("://") {
+        let length = rest.find(is_end).unwrap_or(rest.len());
+        let (authority, rest) = rest.split_at(length);
+        out += before;
+        out += "://";
+        match authority.rsplit_once('@') {
+            Some((_, host)) => out.extend([HIDDEN, "@", host]),
+            None => out += authority,
+        }
+        text = rest;
     }
+    out + text
 }
 
 /// Hides values behind `name=`, `name:` and `"name":`.

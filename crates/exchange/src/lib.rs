@@ -39,7 +39,7 @@ pub use ltsv::decode as decode_ltsv;
 pub use model::{Impression, ItemIds, ModelAnswer, ModelRequest, Refusal};
 pub use outcome::{CacheResult, Decision};
 pub use phase::Phase;
-pub use query::{decoded as decode_query, encoded as encode_query, query_value};
+pub use query::{decoded as decode_query, encoded as encode_query, is_id_in_path, query_value};
 pub use secret::is_secret_header;
 pub use text::{read as unescape_json, write as escape_json};
 pub use time::{parse as parse_rfc3339, write as write_rfc3339};

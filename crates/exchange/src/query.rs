@@ -65,6 +65,20 @@ pub fn decoded(raw: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
+/// Whether a segment of a path is this id, however it is spelled. A `+` may be a blank or itself;
+/// what stands behind a dot may be a format.
+pub fn is_id_in_path(segment: &[u8], id: &[u8]) -> bool {
+    let is_id = |text: &[u8]| {
+        let rest = text.strip_prefix(id);
+        rest.is_some_and(|format| format.is_empty() || format.starts_with(b"."))
+    };
+    if is_id(&decoded(segment)) {
+        return true;
+    }
+    let parts: Vec<Cow<'_, [u8]>> = segment.split(|byte| *byte == b'+').map(decoded).collect();
+    parts.len() > 1 && is_id(&parts.join(&b'+'))
+}
+
 /// Returns a value as a form sends it: all but unreserved characters (RFC 3986 §2.3) are escaped.
 pub fn encoded(value: &[u8]) -> String {
     let mut out = String::with_capacity(value.len());

@@ -26,7 +26,7 @@ pub fn is_secret_header(name: &[u8]) -> bool {
     let mut before: &[u8] = &[];
     name.split(|byte| b"-_".contains(byte)).any(|word| {
         let is_key = word.eq_ignore_ascii_case(b"key");
-        let is_of_key = [&b"api"[..], b"access", b"auth"];
+        let is_of_key = [&b"api"[..], b"access", b"auth", b"subscription"];
         let is_secret = WORDS.iter().any(|secret| word.eq_ignore_ascii_case(secret))
             || is_key && is_of_key.iter().any(|known| before.eq_ignore_ascii_case(known));
         before = word;

@@ -184,11 +184,13 @@ impl UserPlaces {
         user
     }
 
-    /// Returns every id in a request that names nobody acceptable.
+    /// Returns every different id in a request that names nobody acceptable.
     pub(crate) fn all_ids(&self, head: &Head<'_>) -> Vec<Vec<u8>> {
         let mut ids = Vec::new();
         self.0.iter().for_each(|source| source.add_all(head, &mut ids));
         ids.retain(|id| !id.is_empty());
+        ids.sort_unstable();
+        ids.dedup();
         ids
     }
 }

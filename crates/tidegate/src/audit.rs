@@ -166,7 +166,7 @@ impl TrailText<'_> {
             (0, Some((number, hash))) => {
                 writeln!(out, "{dir}: {count}: the chain holds; entry {number} is {hash}")
             }
-            (0, None) => writeln!(out, "{dir}: no entry"),
+            (0, None) => writeln!(out, "{dir}: there is no entry, so nothing can be verified"),
             (breaks, _) => {
                 let places = counted(breaks as u64, "place");
                 writeln!(out, "{dir}: {count}: the chain breaks in {places}")

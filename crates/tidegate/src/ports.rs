@@ -92,7 +92,7 @@ impl JobPool for WorkThreads {
 }
 
 /// Headers in which proxies name the client.
-const ADDRESSES: [&str; 9] = [
+const ADDRESSES: [&str; 11] = [
     "forwarded",
     "x-forwarded-for",
     "x-real-ip",
@@ -102,6 +102,8 @@ const ADDRESSES: [&str; 9] = [
     "fastly-client-ip",
     "x-cluster-client-ip",
     "x-envoy-external-address",
+    "x-original-forwarded-for",
+    "rlnclientipaddr",
 ];
 
 /// Headers that hold a URL.

@@ -14,7 +14,7 @@
 
 use std::borrow::Cow;
 
-use exchange::{ExchangeRef, decode_query as decoded};
+use exchange::{ExchangeRef, decode_query as decoded, is_id_in_path};
 use gateway::names_somebody_unknown;
 
 /// Bytes of a host, as the DNS allows.
@@ -109,7 +109,7 @@ impl Redaction {
 
     fn path<'t>(&self, path: &'t [u8], user: Option<&[u8]>) -> Cow<'t, [u8]> {
         let Some(user) = user else { return Cow::Borrowed(path) };
-        replaced(path, b'/', |segment| (*decoded(segment) == *user).then(|| REDACTED.to_vec()))
+        replaced(path, b'/', |segment| is_id_in_path(segment, user).then(|| REDACTED.to_vec()))
     }
 
     fn query<'t>(&self, query: &'t [u8], user: Option<&[u8]>) -> Cow<'t, [u8]> {
@@ -266,8 +266,11 @@ mod tests {
             ("/u/al%20ice/x?uid=al+ice&p=1", "/u/redacted/x?uid=redacted&p=1"),
             ("/u/alice?uid=al%20ice2", "/u/alice?uid=al%20ice2"),
             ("/al%20ice", "/redacted"),
+            ("/u/al%20ice.json", "/u/redacted"),
         ] {
             assert_eq!(String::from_utf8_lossy(&redaction.url(url.as_bytes(), user)), expected);
         }
+        let path = redaction.path(b"/u/me+x@h", Some(b"me+x@h"));
+        assert_eq!(&*path, b"/u/redacted");
     }
 }

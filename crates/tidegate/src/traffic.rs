@@ -68,7 +68,10 @@ pub(crate) fn command(args: &TrafficArgs) -> Result<()> {
     }
     let stop = Arc::new(AtomicBool::new(false));
     take_signals(args, &stop)?;
-    let needs_headers = vlogdump.asks_for_headers() || args.screen || args.format == "har";
+    // A query or a filter may look at headers under several names.
+    let selects = !args.query.is_empty() || !args.named.is_empty() || args.filter.is_some();
+    let needs_headers =
+        vlogdump.asks_for_headers() || args.screen || args.format == "har" || selects;
     let Source { lines, name, goes_on, dropped } = source(args, needs_headers, &stop)?;
     if args.screen {
         let watching = Watching { source: lines, name: name.clone(), goes_on, options };
@@ -242,7 +245,7 @@ struct Source {
     dropped: Arc<AtomicU64>,
 }
 
-fn source(args: &TrafficArgs, needs_headers: bool, stop: &Arc<AtomicBool>) -> Result<Source> {
+fn source(args: &TrafficArgs, with_headers: bool, stop: &Arc<AtomicBool>) -> Result<Source> {
     let is_named = args.server.admin.is_some() || args.server.config.is_some();
     if !is_named && (args.file.is_some() || input::has_lines()) {
         let (name, goes_on) = (source_name(args), is_stdin(args) && !input::is_file());
@@ -251,8 +254,6 @@ fn source(args: &TrafficArgs, needs_headers: bool, stop: &Arc<AtomicBool>) -> Re
     let (address, token) = commands::listener(&args.server)?;
     // Names that the server does not know are ours alone.
     let filter = args.filter.clone().filter(|filter| !filter.contains("var."));
-    let with_headers =
-        needs_headers || args.filter.as_ref().is_some_and(|filter| filter.contains("header."));
     let is_quiet = args.screen;
     let view = LiveView { address, token, filter, with_headers, is_quiet };
     let live = LiveSource::open(view, Arc::clone(stop))?;

@@ -122,7 +122,7 @@ fn reason(status: u16) -> &'static str {
         416 => "Range Not Satisfiable",
         417 => "Expectation Failed",
         429 => "Too Many Requests",
-        431 => "Request ShownHeader Fields Too Large",
+        431 => "Request Header Fields Too Large",
         500 => "Internal Server Error",
         501 => "Not Implemented",
         502 => "Bad Gateway",

@@ -249,10 +249,7 @@ impl Assembler {
     /// Forgets that group.
     pub(crate) fn drop_group(&mut self) {
         let Some(length) = self.lengths.pop_front() else { return };
-        for slot in self.ready.drain(..length) {
-            self.bytes -= self.slots[slot as usize].transaction.bytes();
-            self.free.push(slot);
-        }
+        self.free.extend(self.ready.drain(..length));
     }
 
     /// How many transactions are open or wait for others.
@@ -270,9 +267,15 @@ impl Assembler {
 
     /// Makes a group of one ready.
     fn hand_out(&mut self, slot: u32) {
-        self.forget(slot);
-        self.ready.push(slot);
+        self.make_ready(slot);
         self.lengths.push_back(1);
+    }
+
+    /// What is ready is taken at once, and does not count as open.
+    fn make_ready(&mut self, slot: u32) {
+        self.forget(slot);
+        self.bytes -= self.slots[slot as usize].transaction.bytes();
+        self.ready.push(slot);
     }
 
     fn forget(&mut self, slot: u32) {
@@ -382,8 +385,7 @@ impl Assembler {
             }
             self.slots[slot as usize].transaction.level = level;
             if self.slots[slot as usize].transaction.is_done {
-                self.forget(slot);
-                self.ready.push(slot);
+                self.make_ready(slot);
             } else {
                 lost += 1;
                 self.release(slot);

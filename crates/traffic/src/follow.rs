@@ -42,6 +42,8 @@ pub enum Start {
 pub struct FollowedFile {
     path: PathBuf,
     file: File,
+    /// The file that has the name now, once the old one has been read to its end.
+    next: Option<File>,
     is_over: IsOver,
     /// Short pauses that are left.
     short_pauses: u32,
@@ -57,15 +59,15 @@ impl FollowedFile {
         if start == Start::Now {
             file.seek(SeekFrom::End(0))?;
         }
-        Ok(Self { path: path.to_owned(), file, is_over, short_pauses: 0 })
+        Ok(Self { path: path.to_owned(), file, next: None, is_over, short_pauses: 0 })
     }
 
-    /// Goes to the file that has the name now, or to the start of one that was cut.
+    /// Finds the file that has the name now, or goes to the start of one that was cut.
     fn look_again(&mut self) -> io::Result<()> {
         let here = self.file.metadata()?;
         match std::fs::metadata(&self.path) {
             Ok(there) if (there.dev(), there.ino()) != (here.dev(), here.ino()) => {
-                self.file = File::open(&self.path)?;
+                self.next = Some(File::open(&self.path)?);
             }
             Ok(_) if self.file.stream_position()? > here.len() => {
                 self.file.seek(SeekFrom::Start(0))?;
@@ -83,6 +85,11 @@ impl Read for FollowedFile {
             let read = self.file.read(out)?;
             if read > 0 {
                 self.short_pauses = SHORT_PAUSES;
+            }
+            let next = self.next.take_if(|_| read == 0 && !out.is_empty());
+            if let Some(next) = next {
+                self.file = next;
+                continue;
             }
             if read > 0 || out.is_empty() || (self.is_over)() {
                 return Ok(read);

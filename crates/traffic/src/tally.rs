@@ -1,4 +1,4 @@
-//! WatchCounts exchanges for ever in bounded memory: tables by key, and latencies over time.
+//! Counts exchanges for ever in bounded memory: tables by key, and latencies over time.
 //!
 //! Invariants: every exchange that is added is in each table once, under its key or in the others.
 //! Quantiles are within 1 % of the latency (`metrics::Quantiles`). What has no latency is counted,
@@ -83,7 +83,7 @@ impl Default for ExchangeTally {
 }
 
 impl ExchangeTally {
-    /// WatchCounts an exchange.
+    /// Counts an exchange.
     pub fn add(&mut self, exchange: &OwnedExchange) {
         let view = exchange.view();
         self.all.add(&view);

@@ -55,4 +55,9 @@ fn hostile_texts_end() {
         let _ = without_secrets(text);
     }
     assert_eq!(without_secrets("token="), "token=");
+    // On a stack of the usual size.
+    for part in ["://", "cookie:\n", "a=", "%"] {
+        let long = part.repeat(300_000);
+        assert!(without_secrets(&long).len() >= long.len());
+    }
 }

@@ -14,6 +14,7 @@ fn headers_that_let_somebody_in_are_secrets() {
         "X-Auth-Token",
         "x-amz-security-token",
         "x_csrf_token",
+        "Ocp-Apim-Subscription-Key",
         "X-Goog-IAP-JWT-Assertion",
     ] {
         assert!(is_secret_header(name.as_bytes()), "{name}");

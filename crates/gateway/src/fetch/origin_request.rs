@@ -51,6 +51,9 @@ pub(crate) const JSON_LENGTH: &str = "inference-header-content-length";
 /// Bytes of the lines that the gateway adds to the client's fields.
 const ADDED_BYTES: usize = 400;
 
+/// Different ids in a request that are looked for.
+const IDS_MAX: usize = 16;
+
 /// Whether a request has a range or a precondition.
 pub(crate) fn asks_for_less(head: &Head<'_>) -> bool {
     CONDITIONS.iter().any(|name| head.get(name).is_some())
@@ -246,15 +249,15 @@ impl OriginRequest {
     /// segment may have a format behind it.
     fn tells_id(&self, route: &Route) -> bool {
         let ids = || self.user.iter().chain(&self.unusable_ids);
-        if ids().next().is_none() {
-            return false;
+        match ids().count() {
+            0 => return false,
+            // Nobody looks for so many.
+            IDS_MAX.. => return true,
+            _ => {}
         }
         let (path, query) = self.client.target.split_once('?').unwrap_or((&self.client.target, ""));
-        let names_user = |segment: &str| {
-            let segment = exchange::decode_query(segment.as_bytes());
-            let formats = |id: &Vec<u8>| segment.strip_prefix(&**id).map(<[u8]>::first);
-            ids().filter_map(formats).any(|next| next.is_none_or(|byte| *byte == b'.'))
-        };
+        let names_user =
+            |segment: &str| ids().any(|id| exchange::is_id_in_path(segment.as_bytes(), id));
         let in_path = || path.split('/').any(names_user);
         let is_id = |value: &[u8]| ids().any(|id| **id == *value);
         let is_value = |pair: &str| {
@@ -520,7 +523,6 @@ fn json_length(head: &Head<'_>) -> Result<Option<usize>, Refusal> {
     length.map(Some).ok_or_else(wrong)
 }
 
-/// Whether a field may identify the client, on a route that personalises.
 /// Whether the first place in which a route looks for a user has one.
 fn is_in_first(route: &Route, head: &Head<'_>) -> bool {
     route.personalise.as_ref().is_some_and(|personalise| match personalise.user.all() {
@@ -529,6 +531,7 @@ fn is_in_first(route: &Route, head: &Head<'_>) -> bool {
     })
 }
 
+/// Whether a field may identify the client, on a route that personalises.
 fn is_of_user(name: &[u8], route: &Route) -> bool {
     // If the route has rules, the cookies that are left are part of the key.
     name == b"authorization"

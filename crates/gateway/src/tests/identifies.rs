@@ -81,6 +81,9 @@ fn an_answer_to_a_request_that_tells_the_users_id_elsewhere_is_not_stored() {
         let others = served.get(target);
         assert_miss(&others);
     }
+    let plus = [("Cookie", "sid=me+x@h")];
+    served.get_with("/users/me+x@h/list", &plus);
+    assert_miss(&served.get("/users/me+x@h/list"));
     let told = [("Cookie", "sid=p1"), ("X-Account", "p1")];
     assert_miss(&served.get_with("/by-header", &told));
     assert_miss(&served.get("/by-header"));
@@ -104,6 +107,7 @@ fn an_answer_to_a_request_with_ids_of_no_use_that_tells_one_elsewhere_is_not_sto
         ("?a=1", [("Cookie", twice), ("X-Foo", "p1")]),
         ("?a=1", [("Cookie", twice), ("X-Foo", "x")]),
         (&*format!("?u={long}"), by_long),
+        (&*format!("?a=1{}", "&u=a&u=b".repeat(40)), [("Cookie", ""), ("X-Foo", "b")]),
     ]
     .into_iter()
     .enumerate()
@@ -111,7 +115,7 @@ fn an_answer_to_a_request_with_ids_of_no_use_that_tells_one_elsewhere_is_not_sto
         let target = format!("/list{number}{target}");
         assert_eq!(decision(&served.get_with(&target, &sent)), "no-profile");
         let rest = target.replace("?u=junk&", "?").replace("?u=junk", "");
-        let rest = rest.replace(&format!("?u={long}"), "");
+        let rest = rest.replace(&format!("?u={long}"), "").replace("&u=a&u=b", "");
         assert_miss(&served.get(&rest));
     }
     let apart = [("Cookie", "sid=p1"), ("X-User", "p2")];

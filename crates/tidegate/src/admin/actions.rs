@@ -3,7 +3,7 @@
 //! `chassis::admin` calls `begin` for every action, so a new one is recorded without a line here.
 //! Its name is its path, such as `workers recycle`; `named` has those that read better otherwise.
 //! `outcome` words the page. docs/operating/audit.md lists the names.
-//! Invariant: query and body are recorded without secrets, the body up to [`BODY_BYTES_MAX`]. The
+//! Invariant: query and body are recorded without secrets, up to [`BODY_BYTES_MAX`]. The
 //! client is the peer of the connection. On loopback the kernel says which user's process that is;
 //! nobody claims it.
 
@@ -13,7 +13,7 @@ use audit::{ActionRecorder, Actor};
 use chassis::admin::{Action, Audit, Finish, Page};
 use serde_json::Value;
 
-/// Bytes of the body of an action that are recorded.
+/// Bytes of the body of an action, and characters of all, that are recorded.
 const BODY_BYTES_MAX: usize = 4096;
 const MODELS: &str = "/v2/repository/models/";
 
@@ -34,7 +34,8 @@ impl Audit for Actions {
         let mut what: Vec<String> = object.map(str::to_owned).into_iter().collect();
         what.extend(form(visit.query));
         what.extend(body_of(visit.body, &body));
-        let what = what.join(" ");
+        // The body may be larger, if it is JSON.
+        let what: String = what.join(" ").chars().take(BODY_BYTES_MAX).collect();
         let action = format!("{method} {}", visit.path);
         tracing::info!(target: "audit", client = %ip, action, what, "operator's action");
         let who = who(*client, self.port);

@@ -90,7 +90,7 @@ impl LiveSource {
         })
     }
 
-    /// WatchCounts what the server has dropped, because we did not keep up.
+    /// Counts what the server has dropped, because we did not keep up.
     pub(super) fn dropped(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.dropped)
     }

@@ -37,6 +37,28 @@ fn a_file_that_was_renamed_is_read_to_its_end_and_then_the_new_one() {
 }
 
 #[test]
+fn what_comes_between_the_last_read_and_the_rotation_is_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("log");
+    fs::write(&path, "one").expect("a file");
+    let mut old = fs::OpenOptions::new().append(true).open(&path).expect("the old one");
+    let mut looks = 0;
+    let rotated = path.clone();
+    // Asked when nothing more came, and before the file's name is looked up.
+    let is_over = Box::new(move || {
+        looks += 1;
+        if looks == 1 {
+            old.write_all(b" late").expect("written");
+            fs::rename(&rotated, rotated.with_extension("1")).expect("renamed");
+            fs::write(&rotated, "new").expect("the new one");
+        }
+        looks > 1
+    });
+    let mut source = FollowedFile::open(&path, Start::First, is_over).expect("opened");
+    assert_eq!([read(&mut source), read(&mut source), read(&mut source)], ["one", " late", "new"]);
+}
+
+#[test]
 fn a_file_that_was_cut_is_read_from_its_start() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("log");

@@ -3,7 +3,7 @@
 //! Tags are whole names, in any case, or globs with `*` at an end; those of 2.1 and 3.0 mean what
 //! took their place. A name that is no tag is an error that names a similar one.
 //! Invariant: one problem ends parsing, with its line and column.
-//! Never here: evaluation (`query.rs`).
+//! Never here: evaluation (`condition.rs`).
 
 use regex::bytes::{Regex, RegexBuilder};
 

@@ -1,4 +1,4 @@
-//! WatchCounts latencies over time in a map of fixed size.
+//! Counts latencies over time in a map of fixed size.
 //!
 //! A column is a span of the log's time, at first a second. When there would be more than
 //! [`COLUMNS_MAX`], each two become one, and the span doubles. A bin is a third of a power of ten,
@@ -15,7 +15,7 @@ const SECOND_US: u64 = 1_000_000;
 
 type Column = [u64; BINS];
 
-/// WatchCounts by time and latency.
+/// Counts by time and latency.
 #[derive(Debug, Clone)]
 pub(crate) struct HeatMap {
     /// Microseconds of a column.

@@ -1,4 +1,4 @@
-//! WatchCounts exchanges by a key.
+//! Counts exchanges by a key.
 //!
 //! Bound: [`KEYS_MAX`] keys of [`KEY_BYTES_MAX`] bytes; the first ones stay. Whatever has another
 //! key is counted in the others, under [`OTHERS`]. Keys that begin alike for so long are one.
