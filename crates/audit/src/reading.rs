@@ -11,6 +11,7 @@
 //! Bounds: all entries are held in memory. Refuses: to choose among actions.
 
 use std::collections::HashMap;
+use std::io;
 use std::path::Path;
 
 use serde::Serialize;
@@ -128,7 +129,11 @@ pub fn read(dir: &Path, disk: &dyn Disk) -> Result<Reading, TrailError> {
         move |source| TrailError::Disk { operation, path, source }
     };
     // Before the lock, whose error would say less of a directory that is not there.
-    files::list(disk, dir).map_err(failed("read", dir))?;
+    let there = files::list(disk, dir).map_err(failed("read", dir))?;
+    if there.is_empty() && [HEAD, LOCK].iter().all(|name| disk.metadata(&dir.join(name)).is_err()) {
+        let source = io::Error::new(io::ErrorKind::NotFound, "it has no file of one");
+        return Err(failed("find a trail in", dir)(source));
+    }
     // A copy of a trail has no lock, or may not be written.
     let _lock = match disk.metadata(&dir.join(LOCK)) {
         Ok(_) => match lock(disk, dir) {

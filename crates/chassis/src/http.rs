@@ -21,7 +21,7 @@ pub use connection::{Answer, Connections, Sent, serve};
 pub use http1::request::Underscores;
 pub use http1::{ClientHeaders, TrustedProxies};
 pub use limits::Limits;
-pub use reply::{Payload, Reply, Source, reason};
+pub use reply::{Payload, Reply, Source};
 pub use tunnel::Duplex;
 
 #[cfg(test)]

@@ -25,6 +25,7 @@
 //! of `PREFIXED`, or it is never suggested. The names stand in docs/operating/filters.md, too.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::fmt;
 use std::str::FromStr;
 
@@ -327,8 +328,13 @@ fn unknown(name: &str) -> UnknownField {
 /// Returns the known name that `name` most likely misspells: at most two edits away, and by fewer
 /// than half of its bytes.
 pub fn nearest_name<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
-    let best = known.iter().map(|one| (distance(name.as_bytes(), one.as_bytes()), *one)).min()?;
-    (best.0 <= 2 && best.0 * 2 < best.1.len()).then_some(best.1)
+    // Of two as near, the one that begins more alike.
+    let apart = |one: &str| name.bytes().zip(one.bytes()).position(|(left, right)| left != right);
+    let alike = |one: &str| apart(one).unwrap_or(name.len().min(one.len()));
+    let rank = |one: &&'k str| (distance(name.as_bytes(), one.as_bytes()), Reverse(alike(one)));
+    let best = known.iter().copied().min_by_key(rank)?;
+    let distance = rank(&best).0;
+    (distance <= 2 && distance * 2 < best.len()).then_some(best)
 }
 
 /// The edit distance with swaps of neighbours (optimal string alignment; Boytsov 2011, §2.2).

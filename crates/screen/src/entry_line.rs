@@ -45,6 +45,7 @@ impl EntryLine {
             }
             Key::Left => self.cursor = self.cursor.saturating_sub(1),
             Key::Right => self.cursor = (self.cursor + 1).min(self.characters.len()),
+            Key::EraseLine => drop(self.characters.drain(..std::mem::take(&mut self.cursor))),
             Key::Home => self.cursor = 0,
             Key::End => self.cursor = self.characters.len(),
             _ => {}

@@ -72,6 +72,8 @@ pub enum Key {
     End,
     /// Ctrl-C.
     Interrupt,
+    /// Ctrl-U.
+    EraseLine,
 }
 
 /// What comes from the terminal.
@@ -203,7 +205,11 @@ fn give_back() {
 
 fn key_of(event: KeyEvent) -> Option<Key> {
     if event.modifiers.contains(KeyModifiers::CONTROL) {
-        return matches!(event.code, KeyCode::Char('c')).then_some(Key::Interrupt);
+        return match event.code {
+            KeyCode::Char('c') => Some(Key::Interrupt),
+            KeyCode::Char('u') => Some(Key::EraseLine),
+            _ => None,
+        };
     }
     Some(match event.code {
         KeyCode::Char(character) => Key::Char(character),

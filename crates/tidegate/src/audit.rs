@@ -1,7 +1,8 @@
 //! Runs `tidegate audit`: prints the actions of a trail, and whether its chain holds.
 //!
 //! What is printed last is the verdict: each break with its place, then one line. A break, or a
-//! witness that contradicts, ends with exit code 1, after everything is printed. The whole trail is
+//! witness that contradicts, ends with exit code 1, after everything is printed. So does `--verify`
+//! of a trail without entries, and a file of syslog without a line of it. The whole trail is
 //! verified, whatever actions are chosen. Scripts read `actions` and `verified` of the JSON.
 //! Never here: reading and comparing, which the crate `audit` does, and what the shells' texts say
 //! (`audit/bash.sh`, `audit/nrpe.txt`).
@@ -57,7 +58,9 @@ pub(crate) fn command(args: &AuditArgs) -> Result<()> {
         _ => trail.table(&chosen) + &trail.verdict(),
     };
     output::print(&text)?;
-    if trail.holds() { Ok(()) } else { Err(Exit(1).into()) }
+    let is_asked = args.verify || against.is_some();
+    let is_wrong = !trail.holds() || is_asked && !trail.is_confirmed();
+    if is_wrong { Err(Exit(1).into()) } else { Ok(()) }
 }
 
 /// With a hint where there is no trail yet.
@@ -116,6 +119,11 @@ impl TrailText<'_> {
     fn holds(&self) -> bool {
         let contradicted = self.against.is_some_and(|found| !found.contradictions.is_empty());
         self.reading.breaks.is_empty() && !contradicted
+    }
+
+    /// Whether there was anything to verify, and a witness of it where one was asked.
+    fn is_confirmed(&self) -> bool {
+        self.reading.entries > 0 && self.against.is_none_or(|found| found.count > 0)
     }
 
     fn table(&self, chosen: &Chosen<'_>) -> String {
@@ -183,7 +191,10 @@ impl TrailText<'_> {
             }
             let (count, wrong) = (found.count, found.contradictions.len());
             let lines = counted(count, "line");
-            let _ = writeln!(out, "syslog: {lines} about this trail, {wrong} contradict it");
+            let _ = match count {
+                0 => writeln!(out, "syslog: no line is about this trail, so none confirms it"),
+                _ => writeln!(out, "syslog: {lines} about this trail, {wrong} contradict it"),
+            };
         }
         output::cleaned(&out)
     }
@@ -199,8 +210,10 @@ impl TrailText<'_> {
             json!({ "file": file, "witnesses": found.count,
                     "contradictions": found.contradictions })
         });
+        // Nothing holds where there is nothing.
+        let holds = (self.reading.entries > 0 || !self.holds()).then(|| self.holds());
         let verified = json!({
-            "dir": self.dir.display().to_string(), "holds": self.holds(), "entries": entries,
+            "dir": self.dir.display().to_string(), "holds": holds, "entries": entries,
             "files": files, "last": last, "breaks": breaks, "notes": notes, "remarks": remarks,
             "against": against,
         });

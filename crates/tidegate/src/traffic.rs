@@ -19,7 +19,7 @@ use std::io::{self, BufReader, BufWriter, ErrorKind, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ::traffic::{
     ExchangeTally, FollowedFile, Grouping, JournalSource, OutputFormat, OutputOptions, Query,
@@ -39,7 +39,7 @@ use crate::hint::Hint;
 use crate::output;
 use full_screen::Watching;
 use input::Interruptible;
-use running_server::{LiveSource, LiveView};
+use running_server::{LiveSource, LiveView, ServerProgress};
 use status::StatusLine;
 
 const NO_FORMAT: Hint = Hint(
@@ -72,12 +72,14 @@ pub(crate) fn command(args: &TrafficArgs) -> Result<()> {
     let selects = !args.query.is_empty() || !args.named.is_empty() || args.filter.is_some();
     let needs_headers =
         vlogdump.asks_for_headers() || args.screen || args.format == "har" || selects;
-    let Source { lines, name, goes_on, dropped } = source(args, needs_headers, &stop)?;
+    let Source { lines, name, goes_on, server } = source(args, needs_headers, &stop)?;
     if args.screen {
-        let watching = Watching { source: lines, name: name.clone(), goes_on, options };
+        let shared = Arc::clone(&server);
+        let watching =
+            Watching { source: lines, name: name.clone(), goes_on, options, server: shared };
         let style = Style { ascii: environment::has_only_ascii(), ..output::style() };
         let seen = full_screen::run(watching, style, &stop)?;
-        let dropped = dropped.load(Ordering::Relaxed);
+        let dropped = server.dropped.load(Ordering::Relaxed);
         report((args, &name), &seen.tally, &seen.counts, seen.dropped + dropped)?;
         return seen.watched.map_or(Ok(()), |watched| ended(watched, &vlogdump, dropped));
     }
@@ -101,7 +103,7 @@ pub(crate) fn command(args: &TrafficArgs) -> Result<()> {
         ::traffic::watch(lines, out, options, seen)
     };
     drop(status);
-    let dropped = dropped.load(Ordering::Relaxed);
+    let dropped = server.dropped.load(Ordering::Relaxed);
     if let Ok(watched) = &watched {
         report((args, &name), &tally, &watched.counts, dropped)?;
     }
@@ -241,15 +243,15 @@ struct Source {
     name: String,
     /// Whether it goes on until a signal.
     goes_on: bool,
-    /// Exchanges that a server has dropped, because we did not keep up.
-    dropped: Arc<AtomicU64>,
+    /// How the server does, if it is one.
+    server: Arc<ServerProgress>,
 }
 
 fn source(args: &TrafficArgs, with_headers: bool, stop: &Arc<AtomicBool>) -> Result<Source> {
     let is_named = args.server.admin.is_some() || args.server.config.is_some();
     if !is_named && (args.file.is_some() || input::has_lines()) {
         let (name, goes_on) = (source_name(args), is_stdin(args) && !input::is_file());
-        return Ok(Source { lines: log(args, stop)?, name, goes_on, dropped: Arc::default() });
+        return Ok(Source { lines: log(args, stop)?, name, goes_on, server: Arc::default() });
     }
     let (address, token) = commands::listener(&args.server)?;
     // Names that the server does not know are ours alone.
@@ -258,7 +260,7 @@ fn source(args: &TrafficArgs, with_headers: bool, stop: &Arc<AtomicBool>) -> Res
     let view = LiveView { address, token, filter, with_headers, is_quiet };
     let live = LiveSource::open(view, Arc::clone(stop))?;
     let name = format!("the server at {address}");
-    Ok(Source { dropped: live.dropped(), lines: Box::new(live), name, goes_on: true })
+    Ok(Source { server: live.progress(), lines: Box::new(live), name, goes_on: true })
 }
 
 fn log(args: &TrafficArgs, stop: &Arc<AtomicBool>) -> Result<Box<dyn Read + Send>> {
@@ -301,6 +303,10 @@ fn note(watched: &Watched, vlogdump: &VlogdumpOptions, dropped: u64) {
     }
     if watched.lacks_ends {
         eprintln!("note: {LACKS_ENDS}");
+    }
+    if !watched.absent.is_empty() && watched.counts.requests > 0 {
+        let names = watched.absent.join("`, `");
+        eprintln!("note: no exchange has `{names}`, which the filter or the query asks for");
     }
     if let Some(format) = watched.format
         && let Some((option, what)) = vlogdump.unanswered(format)

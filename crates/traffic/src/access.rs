@@ -57,7 +57,7 @@ pub(crate) fn view<'a>(
         url: url(exchange),
         protocol: protocol(&exchange.version),
         status: Some(exchange.status).filter(|status| *status != 0),
-        reason: Cow::Borrowed(reason(exchange.status).as_bytes()),
+        reason: Cow::Borrowed(stdx::reason_phrase(exchange.status).as_bytes()),
         client: exchange.client_ip.map_or(Cow::Borrowed(b"-"), text_of),
         handling,
         is_hit,
@@ -92,45 +92,6 @@ fn protocol(version: &str) -> Cow<'static, [u8]> {
 
 fn text_of(address: IpAddr) -> Cow<'static, [u8]> {
     Cow::Owned(address.to_string().into_bytes())
-}
-
-/// The usual phrase of a status (RFC 9110, section 15).
-fn reason(status: u16) -> &'static str {
-    match status {
-        101 => "Switching Protocols",
-        200 => "OK",
-        201 => "Created",
-        202 => "Accepted",
-        204 => "No Content",
-        206 => "Partial Content",
-        301 => "Moved Permanently",
-        302 => "Found",
-        303 => "See Other",
-        304 => "Not Modified",
-        307 => "Temporary Redirect",
-        308 => "Permanent Redirect",
-        400 => "Bad Request",
-        401 => "Unauthorized",
-        403 => "Forbidden",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
-        408 => "Request Timeout",
-        409 => "Conflict",
-        410 => "Gone",
-        412 => "Precondition Failed",
-        413 => "Content Too Large",
-        416 => "Range Not Satisfiable",
-        417 => "Expectation Failed",
-        429 => "Too Many Requests",
-        431 => "Request Header Fields Too Large",
-        500 => "Internal Server Error",
-        501 => "Not Implemented",
-        502 => "Bad Gateway",
-        503 => "Service Unavailable",
-        504 => "Gateway Timeout",
-        505 => "HTTP Version Not Supported",
-        _ => "",
-    }
 }
 
 /// One line of varnishlog-json.

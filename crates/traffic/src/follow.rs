@@ -121,6 +121,10 @@ impl JournalSource {
     /// When it cannot be read.
     pub fn open(dir: &Path, start: Start, follows: Option<IsOver>) -> io::Result<Self> {
         let mut reader = Reader::open(dir, Arc::new(RealDisk)).map_err(in_words)?;
+        if follows.is_none() && reader.segment_starts().map_err(in_words)?.is_empty() {
+            let reason = "there is no segment of a journal; `[journal]` names its directory";
+            return Err(io::Error::new(ErrorKind::NotFound, reason));
+        }
         if start == Start::Now {
             let end = reader.end().map_err(in_words)?.to_string();
             let place = end.parse().map_err(|_| io::Error::other("the journal has no end"))?;

@@ -34,8 +34,10 @@ const REPLAYS_MAX: usize = 100;
 pub enum ScreenEvent {
     /// An exchange has come.
     Exchange(Box<OwnedExchange>),
-    /// How much was read by now, and how many exchanges the queue had no room for.
+    /// How much was read by now, and how many exchanges nobody had room for.
     Counts(Box<WatchCounts>, u64),
+    /// Whether the server that is watched has gone; it is asked again.
+    ServerGone(bool),
     /// The source has ended; how, in words.
     Ended(String),
     /// A key, a paste, another size.
@@ -57,6 +59,7 @@ impl FullScreen {
             ScreenEvent::Counts(counts, dropped) => {
                 (self.source.counts, self.source.dropped) = (*counts, dropped);
             }
+            ScreenEvent::ServerGone(is_gone) => self.source.is_gone = is_gone,
             ScreenEvent::Ended(how) => self.source.ended = Some(how),
             ScreenEvent::Input(input) => return self.input(input),
             ScreenEvent::Tick(now) => {

@@ -9,6 +9,7 @@
 //! used is counted ([`WatchCounts`]). No bytes of a source make it fail.
 //! Refuses: sockets, clocks, the environment, and to change what it watches.
 
+mod absent;
 mod access;
 mod assembly;
 mod follow;

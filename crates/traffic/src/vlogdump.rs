@@ -137,7 +137,11 @@ fn condition(name: &'static str, value: &str) -> Result<String, OptionError> {
 
 /// Milliseconds until the answer was ready; 1 is a second.
 fn slow(value: &str) -> Result<String, OptionError> {
-    let wrong = || OptionError(format!("only_slow: `{value}` is no number of milliseconds"));
+    let wrong = || {
+        let of_span = |span: stdx::Span| format!("{}", span.0.as_secs_f64() * 1000.0);
+        let number = value.parse().map_or("200".to_owned(), of_span);
+        OptionError(format!("only_slow: `{value}` is no number of milliseconds, such as {number}"))
+    };
     let threshold: f64 = value.parse().map_err(|_| wrong())?;
     if !threshold.is_finite() || threshold < 0.0 {
         return Err(wrong());

@@ -15,6 +15,7 @@ use std::ops::ControlFlow;
 use exchange::{Filter, decode, decode_combined, decode_ltsv};
 use memchr::memchr_iter;
 
+use crate::absent::AbsentFields;
 use crate::access::{self, JsonLine};
 use crate::assembly::{Assembler, Grouping};
 use crate::guess::{InputFormat, guess};
@@ -72,7 +73,7 @@ pub enum WatchError {
 }
 
 /// What was watched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Watched {
     /// How the lines were written; nothing if there were none.
     pub format: Option<InputFormat>,
@@ -80,6 +81,8 @@ pub struct Watched {
     pub counts: WatchCounts,
     /// Whether records were of transactions whose beginning or end the source leaves out.
     pub lacks_ends: bool,
+    /// Fields that the filter asks for, and that no exchange had, if none was shown.
+    pub absent: Vec<String>,
 }
 
 /// Reads a source to its end, and shows the exchanges that satisfy the options. `seen` is called
@@ -173,6 +176,7 @@ struct Viewer<S> {
     output: S,
     counts: WatchCounts,
     ended: u64,
+    absent: AbsentFields,
 }
 
 impl<S: Show> Viewer<S> {
@@ -180,7 +184,8 @@ impl<S: Show> Viewer<S> {
         let gauge = options.limits.rate.map(Gauge::new);
         let reader = Reader::Unknown { looked_at: 0 };
         let counts = WatchCounts::default();
-        Self { options, reader, query_filter: None, gauge, output, counts, ended: 0 }
+        let absent = AbsentFields::default();
+        Self { options, reader, query_filter: None, gauge, output, counts, ended: 0, absent }
     }
 
     fn chunk(&mut self, chunk: &[u8]) -> Result<(), WatchError> {
@@ -265,6 +270,7 @@ impl<S: Show> Viewer<S> {
                 self.ended += 1;
                 let Some(view) = summary::view(transaction, era) else { continue };
                 self.counts.requests += 1;
+                self.absent.look([self.options.filter.as_ref(), None], &view);
                 let is_asked = is_asked
                     && self.options.filter.as_ref().is_none_or(|filter| filter.matches(&view));
                 if is_asked {
@@ -304,7 +310,8 @@ impl<S: Show> Viewer<S> {
 
     fn view(&mut self, view: &View<'_>) -> Result<(), WatchError> {
         self.counts.requests += 1;
-        let filters = [&self.options.filter, &self.query_filter];
+        let filters = [self.options.filter.as_ref(), self.query_filter.as_ref()];
+        self.absent.look(filters, view);
         if filters.into_iter().flatten().all(|filter| filter.matches(view)) {
             let time = view.times.time_us.unwrap_or(0);
             show(view, time, (&mut self.gauge, &mut self.counts, &mut self.output))?;
@@ -323,7 +330,8 @@ impl<S: Show> Viewer<S> {
             Reader::Records(format, _) => {
                 self.output.flush().map_err(WatchError::Write)?;
                 let format = Some(*format);
-                return Ok(Watched { format, counts: self.counts, lacks_ends: false });
+                let (counts, absent) = (self.counts, Vec::new());
+                return Ok(Watched { format, counts, lacks_ends: false, absent });
             }
             Reader::Line(format) => (Some(*format), None),
         };
@@ -335,7 +343,8 @@ impl<S: Show> Viewer<S> {
         let has_records = format.is_some_and(InputFormat::has_records);
         let unused = self.counts.strays + self.counts.cut + self.counts.over_limit;
         let lacks_ends = has_records && self.ended == 0 && unused > 0;
-        Ok(Watched { format, counts: self.counts, lacks_ends })
+        let absent = if self.counts.shown == 0 { self.absent.names() } else { Vec::new() };
+        Ok(Watched { format, counts: self.counts, lacks_ends, absent })
     }
 }
 

@@ -226,10 +226,11 @@ fn an_action_without_a_result_is_shown_as_such_and_a_late_result_finds_its_actio
 }
 
 #[test]
-fn a_trail_that_is_not_there_cannot_be_read_and_an_empty_one_is_whole() {
+fn a_trail_that_is_not_there_cannot_be_read_nor_a_directory_without_one() {
     let disk = FaultyDisk::new(1);
     let error = crate::read(Path::new(DIR), &disk).unwrap_err();
     assert_eq!(error.to_string(), format!("read `{DIR}`"));
     disk.create_dir_all(Path::new(DIR)).unwrap();
-    assert_eq!(whole(&disk).entries, 0);
+    let error = crate::read(Path::new(DIR), &disk).unwrap_err();
+    assert_eq!(error.to_string(), format!("find a trail in `{DIR}`"));
 }

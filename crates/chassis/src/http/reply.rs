@@ -5,10 +5,10 @@
 //! `block` that its lines have one. Roles must not write the framing fields by `field`, `block` or
 //! `head_bytes`, which do not look at names. `field` drops a value with a CR, LF or NUL; the other
 //! two trust the caller. A reply that was never begun becomes a 500. Here are also `Payload` and
-//! `Source`, interim responses, the end of work whose client has left (docs/decisions/gateway.md),
-//! and reason phrases. `error` writes `{"error": …}`, which clients and `ask_admin` of the binary
-//! read; `tidegate/src/admin/refusal.rs` writes the same form. `gateway::reply::streaming` leaves a
-//! new `Payload` unencoded. Never here: writing the reply to the socket (`connection`).
+//! `Source`, interim responses, the end of work whose client has left (docs/decisions/gateway.md).
+//! `error` writes `{"error": …}`, which clients and `ask_admin` of the binary read;
+//! `tidegate/src/admin/refusal.rs` writes the same form. `gateway::reply::streaming` leaves a new
+//! `Payload` unencoded. Never here: writing the reply to the socket (`connection`).
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -278,7 +278,7 @@ fn status_line(out: &mut Vec<u8>, status: u16) {
     out.extend_from_slice(b"HTTP/1.1 ");
     out.extend_from_slice(itoa::Buffer::new().format(status).as_bytes());
     out.push(b' ');
-    out.extend_from_slice(reason(status).as_bytes());
+    out.extend_from_slice(stdx::reason_phrase(status).as_bytes());
     out.extend_from_slice(b"\r\n");
 }
 
@@ -312,63 +312,4 @@ fn push_date(out: &mut Vec<u8>) {
         }
         out.extend_from_slice(line);
     });
-}
-
-/// Returns the usual reason phrase of a status; empty if it has none.
-pub fn reason(status: u16) -> &'static str {
-    match status {
-        100 => "Continue",
-        101 => "Switching Protocols",
-        102 => "Processing",
-        103 => "Early Hints",
-        200 => "OK",
-        201 => "Created",
-        202 => "Accepted",
-        203 => "Non-Authoritative Information",
-        204 => "No Content",
-        205 => "Reset Content",
-        206 => "Partial Content",
-        300 => "Multiple Choices",
-        301 => "Moved Permanently",
-        302 => "Found",
-        303 => "See Other",
-        304 => "Not Modified",
-        307 => "Temporary Redirect",
-        308 => "Permanent Redirect",
-        400 => "Bad Request",
-        401 => "Unauthorized",
-        402 => "Payment Required",
-        403 => "Forbidden",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
-        406 => "Not Acceptable",
-        408 => "Request Timeout",
-        409 => "Conflict",
-        410 => "Gone",
-        411 => "Length Required",
-        412 => "Precondition Failed",
-        413 => "Content Too Large",
-        414 => "URI Too Long",
-        415 => "Unsupported Media Type",
-        416 => "Range Not Satisfiable",
-        417 => "Expectation Failed",
-        418 => "I'm a teapot",
-        421 => "Misdirected Request",
-        422 => "Unprocessable Content",
-        425 => "Too Early",
-        426 => "Upgrade Required",
-        428 => "Precondition Required",
-        429 => "Too Many Requests",
-        431 => "Request Header Fields Too Large",
-        451 => "Unavailable For Legal Reasons",
-        500 => "Internal Server Error",
-        501 => "Not Implemented",
-        502 => "Bad Gateway",
-        503 => "Service Unavailable",
-        504 => "Gateway Timeout",
-        505 => "HTTP Version Not Supported",
-        507 => "Insufficient Storage",
-        508 => "Loop Detected",
-        _ => "",
-    }
 }

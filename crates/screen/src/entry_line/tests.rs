@@ -16,6 +16,10 @@ fn keys_edit_at_the_cursor() {
         line.key(key);
     }
     assert_eq!(line.text(), "atusé");
+    for key in [Key::Right, Key::Right, Key::EraseLine, Key::Char('S')] {
+        line.key(key);
+    }
+    assert_eq!(line.text(), "Susé");
 }
 
 #[test]

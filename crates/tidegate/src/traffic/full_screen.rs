@@ -25,6 +25,7 @@ use anyhow::{Context, Result, anyhow};
 use screen::{Style, Terminal};
 
 use super::replay;
+use super::running_server::ServerProgress;
 
 /// Exchanges between the two threads.
 const QUEUE_MAX: usize = 8192;
@@ -43,6 +44,7 @@ pub(super) struct Watching {
     /// Whether it must not be kept waiting, as a pipe or a running server.
     pub(super) goes_on: bool,
     pub(super) options: WatchOptions,
+    pub(super) server: Arc<ServerProgress>,
 }
 
 /// How a watch has ended.
@@ -89,6 +91,7 @@ struct ScreenThreads {
     state: FullScreen,
     queue: Option<Receiver<Box<OwnedExchange>>>,
     progress: Arc<ReadProgress>,
+    server: Arc<ServerProgress>,
     reader: Option<JoinHandle<Result<Watched, WatchError>>>,
     watched: Option<Result<Watched, WatchError>>,
     answers: (Sender<Replayed>, Receiver<Replayed>),
@@ -100,12 +103,14 @@ impl ScreenThreads {
         let (sender, queue) = mpsc::sync_channel(QUEUE_MAX);
         let progress = Arc::new(ReadProgress::default());
         let (shared, stop) = (Arc::clone(&progress), Arc::clone(stop));
+        let server = Arc::clone(&watching.server);
         let reader = thread::Builder::new().name("traffic".to_owned());
         let reader = reader.spawn(move || read(watching, &sender, &shared, &stop));
         Ok(Self {
             state,
             queue: Some(queue),
             progress,
+            server,
             reader: Some(reader.context("start a thread")?),
             watched: None,
             answers: mpsc::channel(),
@@ -121,7 +126,10 @@ impl ScreenThreads {
                 self.is_replaying = false;
                 self.state.apply(ScreenEvent::Answered(replayed));
             }
-            let dropped = self.progress.dropped.load(Ordering::Relaxed);
+            let dropped = self.progress.dropped.load(Ordering::Relaxed)
+                + self.server.dropped.load(Ordering::Relaxed);
+            let is_gone = self.server.is_gone.load(Ordering::Relaxed);
+            self.state.apply(ScreenEvent::ServerGone(is_gone));
             self.state.apply(ScreenEvent::Counts(Box::new(self.progress.counts()), dropped));
             self.state.apply(ScreenEvent::Tick(began.elapsed()));
             terminal.draw(style, |pane| self.state.draw(pane)).context("draw")?;

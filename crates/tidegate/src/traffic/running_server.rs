@@ -46,12 +46,20 @@ pub(super) struct LiveView {
     pub is_quiet: bool,
 }
 
+/// How the server does, for whoever shows it.
+#[derive(Debug, Default)]
+pub(super) struct ServerProgress {
+    /// What it has dropped in all views, because we did not keep up.
+    pub dropped: AtomicU64,
+    /// Whether it has gone, and is asked again.
+    pub is_gone: AtomicBool,
+}
+
 /// The lines of a running server.
 pub(super) struct LiveSource {
     view: LiveView,
     stop: Arc<AtomicBool>,
-    /// What the server has dropped in all views.
-    dropped: Arc<AtomicU64>,
+    progress: Arc<ServerProgress>,
     dropped_before: u64,
     stream: Option<Stream>,
     backoff: Backoff,
@@ -81,7 +89,7 @@ impl LiveSource {
         Ok(Self {
             view,
             stop,
-            dropped: Arc::default(),
+            progress: Arc::default(),
             dropped_before: 0,
             stream,
             backoff: Backoff::new(FIRST_WAIT, LAST_WAIT, std::process::id().into()),
@@ -90,16 +98,17 @@ impl LiveSource {
         })
     }
 
-    /// Counts what the server has dropped, because we did not keep up.
-    pub(super) fn dropped(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.dropped)
+    /// How the server does.
+    pub(super) fn progress(&self) -> Arc<ServerProgress> {
+        Arc::clone(&self.progress)
     }
 
     /// Waits for the server, and opens another view; returns false if a signal came.
     fn reopen(&mut self) -> bool {
         let address = self.view.address;
         self.tell(&format!("the server at {address} has gone; it is asked again until it is back"));
-        self.dropped_before = self.dropped.load(Ordering::Relaxed);
+        self.progress.is_gone.store(true, Ordering::Relaxed);
+        self.dropped_before = self.progress.dropped.load(Ordering::Relaxed);
         loop {
             let end = Instant::now() + self.backoff.delay();
             while Instant::now() < end {
@@ -110,6 +119,7 @@ impl LiveSource {
             }
             if let Ok(stream) = Stream::open(&self.view) {
                 self.tell(&format!("the server at {address} is back"));
+                self.progress.is_gone.store(false, Ordering::Relaxed);
                 self.backoff.reset();
                 self.stream = Some(stream);
                 return true;
@@ -135,7 +145,7 @@ impl LiveSource {
                 true => {
                     let counts: Value = serde_json::from_slice(&stream.partial).unwrap_or_default();
                     let dropped = counts["tap"]["dropped"].as_u64().unwrap_or(0);
-                    self.dropped.store(self.dropped_before + dropped, Ordering::Relaxed);
+                    self.progress.dropped.store(self.dropped_before + dropped, Ordering::Relaxed);
                 }
                 false => self.ready.extend_from_slice(&stream.partial),
             }

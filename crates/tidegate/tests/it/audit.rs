@@ -144,6 +144,28 @@ fn an_edited_line_is_found_with_its_place() {
 }
 
 #[test]
+fn nothing_is_verified_where_there_is_nothing() {
+    let (_origin, running) = server("syslog = \"off\"");
+    let folder = running.folder.path();
+    let (code, _, error) = run(&["audit", "--verify", "--dir", "."], folder);
+    assert_eq!(code, 1);
+    assert!(error.contains("find a trail in `.`: it has no file of one"), "{error}");
+    assert!(error.contains("hint: a trail begins with the first action"), "{error}");
+    Client::post(running.admin, "/purge?url=/a", "").send();
+    std::fs::write(folder.join("other.log"), "nothing of it\n").unwrap();
+    let (code, out, _) = run(&["audit", "--verify", "--against", "other.log"], folder);
+    assert!(out.ends_with("syslog: no line is about this trail, so none confirms it\n"), "{out}");
+    assert_eq!(code, 1);
+    std::fs::create_dir(folder.join("empty")).unwrap();
+    std::fs::write(folder.join("empty/lock"), "").unwrap();
+    let (code, out, _) = run(&["audit", "--verify", "--dir", "empty"], folder);
+    assert_eq!((code, out.as_str()), (1, "empty: there is no entry, so nothing can be verified\n"));
+    let (_, out, _) = run(&["audit", "--dir", "empty", "--format", "json"], folder);
+    let document: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(document["verified"]["holds"], Value::Null);
+}
+
+#[test]
 fn where_the_trail_cannot_be_written_actions_are_refused_or_done_as_configured() {
     for (on_full, status, words) in
         [("refuse", 503, "actions are refused"), ("serve", 200, "actions are done all the same")]

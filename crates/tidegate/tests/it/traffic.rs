@@ -331,6 +331,16 @@ fn what_is_not_used_is_said() {
     assert_eq!((code, out.as_str()), (0, "\n\nTotal number of requests: 2\n\n"));
     assert!(err.contains("note: 3 lines; 1 not of the format\n"), "{err}");
     assert!(err.contains("note: `only_misses` does not work here"), "{err}");
+    for asked in [["--where", "total > 100ms"], ["-q", "Timestamp:Resp[2] > 0.1 and not Hit"]] {
+        let (code, _, err) = run(&["traffic", "access.log", asked[0], asked[1]], folder.path());
+        assert_eq!(code, 0);
+        assert!(err.contains("note: no exchange has `") && err.contains("total"), "{err}");
+    }
+    let (_, _, err) = run(&["traffic", "access.log", "--where", "status == 599"], folder.path());
+    assert!(!err.contains("no exchange has"), "{err}");
+    let (code, _, err) = run(&["traffic", "."], folder.path());
+    assert_eq!(code, 1);
+    assert!(err.contains("there is no segment of a journal"), "{err}");
     std::fs::write(&log, "         2 ReqURL         c /\n").unwrap();
     let (_, _, err) = run(&["traffic", "access.log"], folder.path());
     assert!(err.contains("let varnishlog's `-i` and `-I` pass `Begin` and `End`"), "{err}");

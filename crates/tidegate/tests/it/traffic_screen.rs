@@ -46,7 +46,7 @@ fn a_file_is_looked_through_by_keys_in_any_size() {
     let size = (100, 12);
     let mut screen = PseudoTerminal::start(&[BINARY, "traffic", "--screen", &file], size, |_| {});
     screen.wait_for(&[
-        "ENDED  250 exchanges  250 shown  0 dropped",
+        "ENDED  250 exchanges  250 shown",
         "  03:04:09.000 192.0.2.24      GET    /item/249          200    miss      generic",
         "the source has ended; q quits",
     ]);

@@ -20,6 +20,8 @@ use super::state::{FRAME_ROWS, FullScreen, ScreenPage};
 
 /// The longest name of a source.
 const SOURCE_COLUMNS: usize = 32;
+/// The longest filter above the list; `/` shows it whole.
+const FILTER_COLUMNS: usize = 32;
 
 impl FullScreen {
     /// Draws everything.
@@ -70,25 +72,32 @@ fn status(screen: &FullScreen, pane: &mut Pane<'_>) {
     let shown = screen.listing.count() as u64;
     let exchanges = number::of(seen, "exchange", "exchanges");
     let text = format!("{exchanges}  {} shown", counted(shown));
+    let rate = screen.source.rate().round();
+    let text = format!("{text}  {rate}/s");
     let dropped = format!("  {} dropped", counted(screen.source.dropped));
-    let over = format!("  {} over limit  {}/s", counted(over_limit), screen.source.rate().round());
+    let over = format!("  {} over limit", counted(over_limit));
     let plain = |number: u64| if number > 0 { Ink::Alarm } else { Ink::Plain };
     let mut pieces = vec![(Ink::Bold, source), (Ink::Plain, "  ".to_owned())];
+    if screen.source.is_gone && screen.source.ended.is_none() {
+        pieces.push((Ink::Alarm, "GONE  ".to_owned()));
+    }
     if screen.listing.is_paused() {
         pieces.push((Ink::Second, "PAUSED  ".to_owned()));
     }
     if screen.source.ended.is_some() {
         pieces.push((Ink::Second, "ENDED  ".to_owned()));
     }
+    // Before the counts, for what is cut off at the right is not missed.
+    if screen.listing.only_marked() {
+        pieces.push((Ink::Second, "only marked  ".to_owned()));
+    }
+    if let Some(filter) = screen.listing.filter() {
+        let filter = cut(filter.as_str(), FILTER_COLUMNS, style);
+        pieces.push((Ink::Second, format!("filter: {filter}  ")));
+    }
     pieces.push((Ink::Plain, text));
     pieces.push((plain(screen.source.dropped), dropped));
     pieces.push((plain(over_limit), over));
-    if screen.listing.only_marked() {
-        pieces.push((Ink::Second, "  only marked".to_owned()));
-    }
-    if let Some(filter) = screen.listing.filter() {
-        pieces.push((Ink::Second, format!("  filter: {}", filter.as_str())));
-    }
     let pieces: Vec<(Ink, &str)> = pieces.iter().map(|(ink, text)| (*ink, &**text)).collect();
     pane.line(1, &pieces);
 }
@@ -121,10 +130,12 @@ fn bottom(screen: &FullScreen, pane: &mut Pane<'_>) {
         None => {
             let ended =
                 screen.source.ended.as_ref().map(|how| (Ink::Second, format!("{how}; q quits")));
+            let gone = (screen.source.is_gone && ended.is_none())
+                .then(|| (Ink::Alarm, "the server has gone; it is asked again".to_owned()));
             let unused = screen.source.counts.to_string();
             let unused = (!unused.is_empty()).then_some((Ink::Faint, unused));
             if let Some((ink, text)) =
-                screen.dialog.message.as_ref().or(ended.as_ref()).or(unused.as_ref())
+                screen.dialog.message.as_ref().or(ended.or(gone).as_ref()).or(unused.as_ref())
             {
                 pane.text((row, 0), *ink, text);
             }

@@ -14,7 +14,7 @@ use super::listing::Column;
 use super::state::{Detail, FullScreen, ScreenAction, ScreenPage, TopColumn};
 use crate::tally::Dimension;
 
-pub(super) const KEYS: [(&str, &str); 17] = [
+pub(super) const KEYS: [(&str, &str); 18] = [
     ("Tab, 1 to 5", "list, detail, top, histogram, heat map"),
     ("arrows, PgUp, PgDn", "move; in detail, to the exchange before or after"),
     ("Home, End", "to the first, to the last"),
@@ -29,6 +29,7 @@ pub(super) const KEYS: [(&str, &str); 17] = [
     ("r", "replay to HOST:PORT"),
     ("x", "hide or show secrets, with --show-secrets"),
     ("Esc", "leave a line, or back to the list"),
+    ("Ctrl-U", "empty a line up to the cursor"),
     ("?", "these keys"),
     ("q", "quit"),
     ("any key", "closes this"),

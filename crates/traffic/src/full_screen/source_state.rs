@@ -20,6 +20,8 @@ pub(super) struct SourceState {
     pub(super) counts: WatchCounts,
     pub(super) dropped: u64,
     pub(super) ended: Option<String>,
+    /// Whether a server has gone, and is asked again.
+    pub(super) is_gone: bool,
     samples: VecDeque<(Duration, u64)>,
 }
 

@@ -88,7 +88,7 @@ fn the_list_shows_the_newest_and_follows_them() {
     let screen = screen_of(JOURNAL);
     let wanted = r"
 [1 list] 2 detail  3 top  4 histogram  5 heat map   ? keys  q quit
-data/journal  2 exchanges  2 shown  0 dropped  0 over limit  0/s
+data/journal  2 exchanges  2 shown  0/s  0 dropped  0 over limit
   time↑        client          method path               status cache     decision                ms
   03:54:12.123 192.0.2.24      GET    /1/list.json?plac… 200    miss      personalised         1.001
   03:54:13.000 192.0.2.25      POST   /\x1b[2J\xe2\x80\… 503    none      generic           1500.000
@@ -332,8 +332,19 @@ fn what_is_lost_is_seen() {
     let counts = WatchCounts { lines: 9, unread: 4, over_limit: 3, ..WatchCounts::default() };
     screen.apply(ScreenEvent::Counts(Box::new(counts), 1234));
     let text = shown(&screen, WIDE, 12);
-    assert!(text.contains("1,236 exchanges  2 shown  1,234 dropped  3 over limit"), "{text}");
+    assert!(text.contains("1,236 exchanges  2 shown  0/s  1,234 dropped  3 over limit"), "{text}");
     assert!(text.contains("4 not of the format, 3 given up at -L"), "{text}");
+}
+
+#[test]
+fn a_server_that_has_gone_is_seen_until_it_is_back() {
+    let mut screen = screen_of(JOURNAL);
+    screen.apply(ScreenEvent::ServerGone(true));
+    let text = shown(&screen, WIDE, 12);
+    assert!(text.contains("GONE  2 exchanges"), "{text}");
+    assert!(text.contains("the server has gone; it is asked again"), "{text}");
+    screen.apply(ScreenEvent::ServerGone(false));
+    assert!(!shown(&screen, WIDE, 12).contains("GONE"));
 }
 
 #[test]

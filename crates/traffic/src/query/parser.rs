@@ -186,7 +186,13 @@ impl<'a> Parser<'a> {
 
     fn number(&mut self, relation: QueryRelation) -> Result<Wanted, String> {
         let word = self.operand().map_err(|(_, message)| message)?;
-        let wrong = || format!("`{word}` is no number; compare texts with `eq`, `ne`, `~` or `!~`");
+        let wrong = || match word.parse::<stdx::Span>() {
+            Ok(span) => {
+                let seconds = span.0.as_secs_f64();
+                format!("`{word}` is no number; times are in seconds, so write {seconds}")
+            }
+            Err(_) => format!("`{word}` is no number; compare texts with `eq`, `ne`, `~` or `!~`"),
+        };
         if word.contains(['.', 'e', 'E']) {
             let number = word.parse().ok().filter(|number: &f64| number.is_finite());
             return Ok(Wanted::Real(relation, number.ok_or_else(wrong)?));
