@@ -2,11 +2,12 @@
 //!
 //! A datagram reads:
 //! `<38>Mar 30 10:48:05 tidegate: Running purge url=/x by 127.0.0.1: done [audit 17 3fa9c01b22de]`.
-//! Behind `audit` are the number of the entry and
-//! the first 12 digits of its hash. `tidegate: Running COMMAND` is a form that scripts know.
-//! Invariants: one line, with control characters as escapes. The end in brackets is never cut. The
-//! command is cut at 1,000 bytes, and the whole at [`BYTES_MAX`]: RFC 3164 allows 1,024, and syslog
-//! servers take 8 KB. Where none listens, or it takes nothing for a second, that is said once.
+//! Behind `audit` are the number of the entry and the first 12 digits of its hash.
+//! `tidegate: Running COMMAND` is a form that scripts know. Invariants: one line, with what
+//! does not print as escapes. The end in brackets is never cut. The command is cut at 1,000 bytes,
+//! who did it and the result at 400 each. So the whole is at most [`BYTES_MAX`]: RFC 3164 allows
+//! 1,024, and syslog servers take 8 KB. Where none listens, or it takes nothing for a second, that
+//! is said once.
 
 use std::io;
 use std::os::unix::net::UnixDatagram;
@@ -23,6 +24,8 @@ const PRIORITY: u8 = 38;
 /// Bytes of a datagram.
 pub(crate) const BYTES_MAX: usize = 2000;
 const COMMAND_BYTES_MAX: usize = 1000;
+const WHO_BYTES_MAX: usize = 400;
+const RESULT_BYTES_MAX: usize = 400;
 /// Digits of a hash in a witness.
 pub(crate) const WITNESS_DIGITS: usize = 12;
 const SEND_TIMEOUT: Duration = Duration::from_secs(1);
@@ -94,20 +97,22 @@ pub(crate) fn line(entry: &SyslogEntry<'_>, (date, time): (CivilDate, TimeOfDay)
         None => " [audit not written]".to_owned(),
     };
     let mut text = format!("Running {}", cut(&escaped(entry.command), COMMAND_BYTES_MAX));
-    text += &format!(" by {}", escaped(entry.who));
+    text += &format!(" by {}", cut(&escaped(entry.who), WHO_BYTES_MAX));
     if let Some(result) = entry.result {
-        text += &format!(": {}", escaped(result));
+        text += &format!(": {}", cut(&escaped(result), RESULT_BYTES_MAX));
     }
-    format!("{begin}{}{end}", cut(&text, BYTES_MAX - begin.len() - end.len()))
+    let line = begin + &text + &end;
+    debug_assert!(line.len() <= BYTES_MAX, "each part is bounded");
+    line
 }
 
-/// Text with its control characters as escapes, such as `\n`.
+/// Text with what does not print as escapes, such as `\n` and `\u{202e}`.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
-        match letter.is_control() {
-            true => out.extend(letter.escape_default()),
-            false => out.push(letter),
+        match letter {
+            '\\' | '\'' | '"' => out.push(letter),
+            _ => out.extend(letter.escape_debug()),
         }
     }
     out

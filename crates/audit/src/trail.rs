@@ -3,15 +3,16 @@
 //! Invariants: an entry continues the chain over files, restarts and processes. What stands behind
 //! the last sound entry is never overwritten. The power or a full disk may cut a line off. A line
 //! end closes it, and a note names its length and hash. Where the head knows a later entry than
-//! there is, numbers go on behind that one, and the gap stays. A head that is missing or wrong is
-//! noted before it is written anew.
+//! there is, numbers go on behind that one, and the gap stays. So they do where this process has
+//! written a later one: who removes a trail leaves a gap. A head that is missing or wrong is noted
+//! before it is written anew.
 //! Bounds: the lock is waited for five seconds, so that no stopped process stops a kill switch. A
 //! file that has its size is followed by the next.
 //! Refuses: to decide what an action does when an entry cannot be written (`recorder.rs`).
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use stdx::{Clock, Disk, DiskFile};
@@ -56,6 +57,8 @@ pub struct Trail {
     disk: Arc<dyn Disk>,
     clock: Arc<dyn Clock>,
     file_bytes_max: u64,
+    /// The last entry that this process has written.
+    written: Mutex<TrailHead>,
 }
 
 /// What an entry is to say.
@@ -100,7 +103,7 @@ impl Trail {
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { dir, disk, clock, file_bytes_max }
+        Self { dir, disk, clock, file_bytes_max, written: Mutex::default() }
     }
 
     /// Writes an entry to the disk.
@@ -121,6 +124,7 @@ impl Trail {
         bytes += &self.line(draft, &mut last);
         files::append(&*file.1, bytes.as_bytes()).map_err(self.failed("write", &file.0))?;
         file.1.sync().map_err(self.failed("sync", &file.0))?;
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&last);
         let written = last.write(&*self.disk, &self.dir);
         let head_error = written.map_err(self.failed("write `head` in", &self.dir)).err();
         let found = end.notes.into_iter().map(|(action, what)| format!("{action}: {what}"));
@@ -212,6 +216,10 @@ impl Trail {
         }
         let head =
             TrailHead::read(&*self.disk, &self.dir).map_err(self.failed("read", &self.dir))?;
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if written.number > end.last.number {
+            end.last = written;
+        }
         match head {
             FoundHead::Sound(head) if head.number > end.last.number => {
                 end.last = head;

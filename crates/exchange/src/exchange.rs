@@ -67,6 +67,8 @@ pub struct ExchangeRef<'a> {
     pub upstream: Option<&'a str>,
     /// The request id of the ranking that a cached answer came from.
     pub ranked_by: Option<u128>,
+    /// The request id of the exchange whose fetch this one waited for, and was answered by.
+    pub fetched_by: Option<u128>,
     /// Microseconds spent in each phase, by `Phase::index`; 0 means not entered or under 1 µs.
     pub phases: [u32; Phase::COUNT],
     /// Microseconds from the arrival of the head to the last byte handed to the kernel.
@@ -122,6 +124,8 @@ pub struct Exchange<'a> {
     pub upstream: Option<Cow<'a, str>>,
     /// The request id of the ranking that a cached answer came from.
     pub ranked_by: Option<u128>,
+    /// The exchange whose fetch it waited for.
+    pub fetched_by: Option<u128>,
     /// Microseconds spent in each phase.
     pub phases: [u32; Phase::COUNT],
     /// Microseconds in all.
@@ -135,7 +139,7 @@ impl<'a> ExchangeRef<'a> {
         let some_text = |text: &'a str| (!text.is_empty()).then(|| FieldValue::from(text));
         match name {
             FieldName::Time => Some(FieldValue::Integer(self.time_us)),
-            FieldName::Id => (self.id != 0).then(|| FieldValue::from(format!("{:032x}", self.id))),
+            FieldName::Id => (self.id != 0).then(|| id_text(self.id)),
             FieldName::Method => some_text(self.method),
             FieldName::Scheme => some_text(self.scheme),
             FieldName::Host => self.host.map(FieldValue::from),
@@ -157,7 +161,8 @@ impl<'a> ExchangeRef<'a> {
             FieldName::DecisionDetail => self.decision_detail.map(FieldValue::from),
             FieldName::Cache => Some(FieldValue::from(self.cache.name())),
             FieldName::Upstream => self.upstream.map(FieldValue::from),
-            FieldName::RankedBy => self.ranked_by.map(|id| FieldValue::from(format!("{id:032x}"))),
+            FieldName::RankedBy => self.ranked_by.map(id_text),
+            FieldName::FetchedBy => self.fetched_by.map(id_text),
             FieldName::Phase(phase) => Some(u64::from(self.phases[phase.index()]))
                 .filter(|us| *us > 0)
                 .map(FieldValue::Integer),
@@ -204,6 +209,7 @@ impl Exchange<'_> {
             cache: self.cache,
             upstream: self.upstream.as_deref(),
             ranked_by: self.ranked_by,
+            fetched_by: self.fetched_by,
             phases: self.phases,
             total_us: self.total_us,
             impression: self.impression.as_ref(),
@@ -215,4 +221,8 @@ impl Fields for Exchange<'_> {
     fn field(&self, name: &FieldName) -> Option<FieldValue<'_>> {
         self.view().value(name)
     }
+}
+
+fn id_text<'a>(id: u128) -> FieldValue<'a> {
+    FieldValue::from(format!("{id:032x}"))
 }

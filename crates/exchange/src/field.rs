@@ -3,7 +3,7 @@
 //! | name | value |
 //! |---|---|
 //! | `time` | arrival, microseconds since the Unix epoch |
-//! | `id` `ranked_by` | text of 32 hexadecimal digits |
+//! | `id` `ranked_by` `fetched_by` | text of 32 hexadecimal digits |
 //! | `method` `scheme` `host` `path` `query` `version` | text; `path` and `query` raw |
 //! | `query.NAME` | first parameter of that name, decoded |
 //! | `header.NAME` | request header; records have `user-agent`, `referer` and `host` only |
@@ -126,6 +126,8 @@ pub enum FieldName {
     Upstream,
     /// `ranked_by`
     RankedBy,
+    /// `fetched_by`
+    FetchedBy,
     /// `phase.NAME`
     Phase(Phase),
     /// `total`
@@ -227,7 +229,7 @@ impl fmt::Display for FieldName {
     }
 }
 
-const PLAIN: [(&str, FieldName); 23] = [
+const PLAIN: [(&str, FieldName); 24] = [
     ("time", FieldName::Time),
     ("id", FieldName::Id),
     ("method", FieldName::Method),
@@ -247,13 +249,14 @@ const PLAIN: [(&str, FieldName); 23] = [
     ("cache", FieldName::Cache),
     ("upstream", FieldName::Upstream),
     ("ranked_by", FieldName::RankedBy),
+    ("fetched_by", FieldName::FetchedBy),
     ("total", FieldName::Total),
     ("model", FieldName::Model),
     ("model_version", FieldName::ModelVersion),
     ("propensity", FieldName::Propensity),
 ];
 
-const PREFIXED: [&str; 17] = [
+const PREFIXED: [&str; 18] = [
     "query.NAME",
     "header.NAME",
     "header.user-agent",
@@ -265,6 +268,7 @@ const PREFIXED: [&str; 17] = [
     "phase.lookup",
     "phase.wait",
     "phase.fetch",
+    "phase.queue",
     "phase.features",
     "phase.score",
     "phase.store",

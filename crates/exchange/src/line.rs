@@ -16,6 +16,7 @@
 //! | `route` `decision` `decision_detail` | names; the detail is the cause of the decision |
 //! | `cache` `upstream` | names; `cache` is left out when it is `none` |
 //! | `ranked_by` | request id of the ranking behind a cached answer |
+//! | `fetched_by` | request id of the exchange whose fetch this one waited for |
 //! | `total_us` | microseconds in all |
 //! | `phases` | object of phase name to microseconds; phases under 1 µs are left out |
 //! | `impression` | `{"model","version","propensity","items":[…]}`; `propensity` only if finite |

@@ -27,6 +27,8 @@ pub enum Phase {
     Wait,
     /// The upstream is asked.
     Fetch,
+    /// Within the fetch: a free worker or thread is awaited.
+    Queue,
     /// Features are gathered.
     Features,
     /// The model is evaluated.
@@ -41,7 +43,7 @@ pub enum Phase {
 
 impl Phase {
     /// The number of phases.
-    pub const COUNT: usize = 12;
+    pub const COUNT: usize = 13;
 
     /// Every phase; the index of a phase is its place in `Exchange::phases`.
     pub const ALL: [Self; Self::COUNT] = [
@@ -52,6 +54,7 @@ impl Phase {
         Self::Lookup,
         Self::Wait,
         Self::Fetch,
+        Self::Queue,
         Self::Features,
         Self::Score,
         Self::Store,
@@ -69,6 +72,7 @@ impl Phase {
             Self::Lookup => "lookup",
             Self::Wait => "wait",
             Self::Fetch => "fetch",
+            Self::Queue => "queue",
             Self::Features => "features",
             Self::Score => "score",
             Self::Store => "store",

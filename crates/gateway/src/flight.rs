@@ -40,6 +40,8 @@ struct Flight {
     waiters: AtomicUsize,
     /// 0 for the first flight of a key; one more for each takeover.
     attempt: u32,
+    /// The request id of the exchange that began it.
+    leader: u128,
 }
 
 type FlightShard = Mutex<HashMap<Box<[u8]>, Arc<Flight>, RandomState>>;
@@ -91,8 +93,8 @@ impl Flights {
         Arc::new(Self { shards, hasher, waiters, waiters_max, waiters_per_key_max })
     }
 
-    /// Joins the flight of `key`, or begins one with this number of takeovers.
-    pub(crate) fn join(self: &Arc<Self>, key: &[u8], attempt: u32) -> Join {
+    /// Joins the flight of `key`, or begins one with this number of takeovers, led by `id`.
+    pub(crate) fn join(self: &Arc<Self>, key: &[u8], attempt: u32, id: u128) -> Join {
         let mut shard = self.shard(key).lock();
         if let Some(flight) = shard.get(key) {
             let here = flight.waiters.fetch_add(1, Ordering::Relaxed);
@@ -104,14 +106,14 @@ impl Flights {
             return if full { Join::Full } else { Join::Wait(waiter) };
         }
         let state = watch::Sender::new(None);
-        let flight = Arc::new(Flight { state, waiters: AtomicUsize::new(0), attempt });
+        let flight = Arc::new(Flight { state, waiters: AtomicUsize::new(0), attempt, leader: id });
         shard.insert(key.into(), Arc::clone(&flight));
         Join::Lead(Lease { flights: Arc::clone(self), key: key.into(), flight, landed: false })
     }
 
     /// Begins a flight unless there is one already.
-    pub(crate) fn lead(self: &Arc<Self>, key: &[u8]) -> Option<Lease> {
-        match self.join(key, 0) {
+    pub(crate) fn lead(self: &Arc<Self>, key: &[u8], id: u128) -> Option<Lease> {
+        match self.join(key, 0, id) {
             Join::Lead(lease) => Some(lease),
             Join::Wait(_) | Join::Full => None,
         }
@@ -168,6 +170,11 @@ impl Waiter {
     /// Returns the number of takeovers before this flight.
     pub(crate) fn attempt(&self) -> u32 {
         self.flight.attempt
+    }
+
+    /// Returns the request id of the exchange that leads this flight.
+    pub(crate) fn leader(&self) -> u128 {
+        self.flight.leader
     }
 }
 

@@ -173,6 +173,7 @@ async fn bring(
 ) -> Result<End, Refusal> {
     let Exchange { edge, route, .. } = *exchange;
     let deadline = Instant::now() + route.wait;
+    let id = record::id(exchange.head, exchange.trace);
     let (mut attempt, mut has_waited) = (0, false);
     loop {
         if alone {
@@ -183,7 +184,7 @@ async fn bring(
             return result.map(End::Fetched);
         }
         let asked = edge.gateway.store.stamp();
-        match edge.gateway.flights.join(&request.storage.key, attempt) {
+        match edge.gateway.flights.join(&request.storage.key, attempt, id) {
             Join::Lead(lease) => {
                 let landed = landed_meanwhile(edge, &request);
                 if let Some(entry) = landed.filter(|entry| !is_too_old(route, &request, entry)) {
@@ -199,6 +200,7 @@ async fn bring(
             }
             Join::Full => return Err(Refusal::Overloaded("waiters")),
             Join::Wait(waiter) => {
+                let leader = waiter.leader();
                 let waiting = wait(waiter, attempt, deadline, route);
                 let next = exchange.reply.unless_left(waiting).await;
                 exchange.trace.mark(Phase::Wait);
@@ -207,6 +209,7 @@ async fn bring(
                 match unless_purged(next, edge, &request.storage.key, asked, attempt) {
                     Next::Shared(entry) => {
                         if let Some(entry) = variant(exchange, &mut request, entry) {
+                            exchange.trace.answered_by.fetched_by = Some(leader);
                             return Ok(End::Shared(entry));
                         }
                     }
@@ -215,7 +218,10 @@ async fn bring(
                             request.storage.stale = Some(entry);
                             request.storage.recall = None;
                         }
-                        Some(entry) => return Ok(End::Recalled(entry)),
+                        Some(entry) => {
+                            exchange.trace.answered_by.fetched_by = Some(leader);
+                            return Ok(End::Recalled(entry));
+                        }
                         None => {}
                     },
                     Next::Alone => alone = true,
@@ -370,7 +376,7 @@ async fn awaited(
 
 /// Refetches a stale entry in the background.
 fn refresh(edge: &Rc<Edge>, mut request: OriginRequest) {
-    let Some(lease) = edge.gateway.flights.lead(&request.storage.key) else { return };
+    let Some(lease) = edge.gateway.flights.lead(&request.storage.key, request.id) else { return };
     // At its bound a core leaves the entry stale; dropping the lease ends the flight.
     let admission =
         edge.admit(request.client_id()).ok().filter(|_| landed_meanwhile(edge, &request).is_none());

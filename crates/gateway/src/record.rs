@@ -104,7 +104,7 @@ fn exchange<'a>(edge: &'a Edge, head: &Head<'a>, trace: &'a Trace, sent: &Sent) 
     let host = head.host();
     ExchangeRef {
         time_us: trace.time_us,
-        id: head.request_id().unwrap_or(trace.id),
+        id: id(head, trace),
         method: head.method(),
         scheme: head.scheme().as_str(),
         host: (!host.is_empty()).then_some(host.as_bytes()),
@@ -125,11 +125,17 @@ fn exchange<'a>(edge: &'a Edge, head: &Head<'a>, trace: &'a Trace, sent: &Sent) 
         upstream: target
             .filter(|_| !matches!(trace.cache, CacheResult::Hit | CacheResult::Stale))
             .and_then(|target| upstream_name(edge, target)),
-        ranked_by: trace.ranked_by,
+        ranked_by: trace.answered_by.ranked_by,
+        fetched_by: trace.answered_by.fetched_by,
         phases: trace.phases,
         total_us: trace.so_far().as_micros() as u64,
         impression: trace.shown.as_deref(),
     }
+}
+
+/// The request id by which an exchange is recorded: that of a trusted proxy, else its own.
+pub(crate) fn id(head: &Head<'_>, trace: &Trace) -> u128 {
+    head.request_id().unwrap_or(trace.id)
 }
 
 fn upstream_name<'a>(edge: &'a Edge, target: &'a Target) -> Option<&'a str> {

@@ -55,7 +55,7 @@ use cache::DiskTimes;
 use chassis::config::{Document, Problem};
 use chassis::{Drain, WorkPool, bind};
 use exchange::{
-    CacheResult, Decision, ExchangeRef, Impression, ModelAnswer, ModelRequest, Refusal,
+    CacheResult, Decision, ExchangeRef, Impression, ModelAnswer, ModelRequest, Phase, Refusal,
 };
 use metrics::Registry;
 use resolver::{Resolver, Times};
@@ -363,6 +363,8 @@ struct Recorded {
     scheme: String,
     id: u128,
     ranked_by: Option<u128>,
+    fetched_by: Option<u128>,
+    has_queued: bool,
     items: Vec<String>,
     durably: bool,
 }
@@ -399,6 +401,8 @@ impl Journal {
             scheme: exchange.scheme.to_owned(),
             id: exchange.id,
             ranked_by: exchange.ranked_by,
+            fetched_by: exchange.fetched_by,
+            has_queued: exchange.phases[Phase::Queue.index()] > 0,
             items: shown.map(Cow::into_owned).collect(),
             durably,
         });

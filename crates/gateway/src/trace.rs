@@ -1,7 +1,7 @@
 //! Notes one exchange under way: times by phase, user, decision, what the cache did.
 //!
 //! Invariant: [`Trace::mark`] ends a phase where the next begins, so marked phases never overlap.
-//! Phases within another (`features`, `score`, `store` within `fetch`) are added by [`Trace::add`]
+//! Phases within another (`queue` to `store` within `fetch`) are added by [`Trace::add`]
 //! and count in both. A phase saturates after 71 minutes. Every step writes its part. Later steps
 //! rely on it: the key and `fetch::origin_request` take user, arm and decision from it.
 //! `reply::respond` reads it for `Server-Timing`, `record` and `request` for records and metrics.
@@ -43,14 +43,23 @@ pub struct Trace {
     pub cache: CacheResult,
     /// The user id; empty if there is none.
     pub user: UserId,
-    /// The id of the ranking that made the response.
-    pub ranked_by: Option<u128>,
+    /// Whose work the answer is.
+    pub answered_by: AnsweredBy,
     /// The impression, if this exchange made the ranking.
     pub shown: Option<Arc<Impression<'static>>>,
     /// Whether it was recorded before the reply was sent.
     pub recorded: bool,
     /// What waits for the end of its reply.
     pub(crate) until_sent: UntilSent,
+}
+
+/// The ids of exchanges whose work answers this one.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AnsweredBy {
+    /// The one that made the ranking.
+    pub ranked_by: Option<u128>,
+    /// The one whose fetch was waited for.
+    pub fetched_by: Option<u128>,
 }
 
 /// What waits until the reply of an exchange is sent.
@@ -77,7 +86,7 @@ impl Trace {
             detail: None,
             cache: CacheResult::None,
             user: UserId::new(),
-            ranked_by: None,
+            answered_by: AnsweredBy::default(),
             shown: None,
             recorded: false,
             until_sent: UntilSent::default(),

@@ -20,10 +20,11 @@ use crate::rollup::{Rollup, SketchOf};
 use crate::window::Window;
 
 /// Fields that every line may have; parameters of the query come on top.
-const FIELDS: [&str; 23] = [
+const FIELDS: [&str; 24] = [
     "time",
     "id",
     "ranked_by",
+    "fetched_by",
     "method",
     "scheme",
     "host",

@@ -203,7 +203,7 @@ pub(crate) fn is_never_number(field: &FieldName) -> bool {
     use FieldName::*;
     let of_request = matches!(field, Method | Scheme | Host | Path | Query | UserAgent | Referer);
     let of_us = matches!(field, Id | Route | Decision | DecisionDetail | Cache | Upstream);
-    of_request || of_us || matches!(field, RankedBy | Model | ClientIp | User)
+    of_request || of_us || matches!(field, RankedBy | FetchedBy | Model | ClientIp | User)
 }
 
 /// The type of a field that is added up or compared: text is read as a real number.

@@ -112,7 +112,7 @@ pub(crate) fn known_key(key: &str) -> Option<Meaning> {
         "header.host" => Meaning::Weak(FieldName::Host),
         "id" | "method" | "scheme" | "host" | "query" | "status" | "bytes_in" | "bytes_out"
         | "client_ip" | "user" | "route" | "decision" | "decision_detail" | "cache"
-        | "upstream" | "ranked_by" => Meaning::Field(key.parse().ok()?),
+        | "upstream" | "ranked_by" | "fetched_by" => Meaning::Field(key.parse().ok()?),
         other => return known(other),
     })
 }

@@ -3,12 +3,15 @@
 //! Each viewer has a filter and a queue of lines. A line is that of the journal, masked as the
 //! journal masks it; with `headers=1` it has the request's headers, too, without secrets. Each
 //! second a viewer gets a line `{"tap":{…}}` that counts what ended, matched and was dropped.
-//! Invariants: who does not watch costs one atomic load an exchange. A viewer never holds up an
-//! exchange: what does not fit its queue is dropped and counted. The filter sees what the viewer
+//! Invariants: who does not watch costs one atomic load an exchange. An exchange that nobody wants
+//! writes to no memory that another core writes to. A viewer never holds up an exchange: what does
+//! not fit its queue is dropped and counted. The filter sees what the viewer
 //! may, so it finds no masked value out. A view ends when its client leaves, and when the drain
 //! begins. Bounds: `VIEWERS_MAX` viewers, and `QUEUE_BYTES_MAX` bytes for each. Refuses: 400 for a
 //! wrong parameter, 503 for one viewer too many. Never here: the answer to clients of the public
 //! listener, and what is read of the lines (`traffic`).
+
+mod lanes;
 
 use std::cell::Cell;
 use std::io;
@@ -17,6 +20,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use bytes::{Bytes, BytesMut};
 use chassis::Draining;
 use chassis::admin::{Page, Visit};
@@ -25,11 +29,12 @@ use exchange::{
     ExchangeRef, FieldName, FieldValue, Fields, Filter, decode_query, is_secret_header,
 };
 use http1::Head;
-use parking_lot::RwLock;
+use parking_lot::Mutex;
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
+use self::lanes::CountLanes;
 use crate::ports::Masking;
 use crate::recorded::REDACTED;
 
@@ -49,7 +54,10 @@ pub(crate) struct Taps {
     masking: Masking,
     /// How many there are.
     open: AtomicUsize,
-    viewers: RwLock<Vec<Arc<Viewer>>>,
+    viewers: ArcSwap<Vec<Arc<Viewer>>>,
+    changes: Mutex<()>,
+    /// What ended while anybody watched.
+    ended: CountLanes,
 }
 
 /// Who watches.
@@ -58,7 +66,8 @@ struct Viewer {
     with_headers: bool,
     lines: UnboundedSender<Bytes>,
     queued_bytes: AtomicUsize,
-    ended: AtomicU64,
+    /// What had ended when its view began.
+    ended_before: u64,
     matched: AtomicU64,
     dropped: AtomicU64,
 }
@@ -75,7 +84,13 @@ struct TapView {
 impl Taps {
     /// Nobody watches yet.
     pub(crate) fn new(masking: Masking) -> Self {
-        Self { masking, open: AtomicUsize::new(0), viewers: RwLock::default() }
+        Self {
+            masking,
+            open: AtomicUsize::new(0),
+            viewers: ArcSwap::default(),
+            changes: Mutex::default(),
+            ended: CountLanes::default(),
+        }
     }
 
     /// Answers `GET /tap`.
@@ -96,16 +111,18 @@ impl Taps {
             with_headers,
             lines,
             queued_bytes: AtomicUsize::new(0),
-            ended: AtomicU64::new(0),
+            ended_before: self.ended.sum(),
             matched: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
         });
-        let mut viewers = self.viewers.write();
-        if viewers.len() >= VIEWERS_MAX {
+        let is_full = self.change(|viewers| {
+            let is_full = viewers.len() >= VIEWERS_MAX;
+            viewers.extend((!is_full).then(|| Arc::clone(&viewer)));
+            is_full
+        });
+        if is_full {
             return Err(refuse(503, &format!("{VIEWERS_MAX} others watch already")));
         }
-        viewers.push(Arc::clone(&viewer));
-        self.open.store(viewers.len(), Ordering::Relaxed);
         let mut counts = interval(COUNT_INTERVAL);
         counts.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (taps, draining) = (Arc::clone(self), draining.clone());
@@ -113,9 +130,16 @@ impl Taps {
     }
 
     fn close(&self, viewer: &Arc<Viewer>) {
-        let mut viewers = self.viewers.write();
-        viewers.retain(|other| !Arc::ptr_eq(other, viewer));
+        self.change(|viewers| viewers.retain(|other| !Arc::ptr_eq(other, viewer)));
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Vec<Arc<Viewer>>) -> T) -> T {
+        let _one_at_a_time = self.changes.lock();
+        let mut viewers = Vec::clone(&self.viewers.load());
+        let result = change(&mut viewers);
         self.open.store(viewers.len(), Ordering::Relaxed);
+        self.viewers.store(Arc::new(viewers));
+        result
     }
 
     fn line(&self, watched: &WatchedExchange<'_, '_>, with_headers: bool) -> Bytes {
@@ -132,8 +156,7 @@ impl Taps {
 
     fn show_masked(&self, watched: &WatchedExchange<'_, '_>) {
         let mut lines: [Option<Bytes>; 2] = [None, None];
-        for viewer in self.viewers.read().iter() {
-            viewer.ended.fetch_add(1, Ordering::Relaxed);
+        for viewer in self.viewers.load().iter() {
             if !viewer.filter.as_ref().is_none_or(|filter| filter.matches(watched)) {
                 continue;
             }
@@ -152,14 +175,10 @@ impl gateway::Tap for Taps {
 
     fn show(&self, exchange: &ExchangeRef<'_>, head: &Head<'_>) {
         // Most exchanges are for nobody, and masking is most of the work.
-        let viewers = self.viewers.read();
-        if viewers.iter().all(|viewer| viewer.refuses_unmasked(exchange)) {
-            for viewer in viewers.iter() {
-                viewer.ended.fetch_add(1, Ordering::Relaxed);
-            }
+        self.ended.add_one();
+        if self.viewers.load().iter().all(|viewer| viewer.refuses_unmasked(exchange)) {
             return;
         }
-        drop(viewers);
         let masking = &self.masking;
         masking.masked(exchange, |masked| {
             self.show_masked(&WatchedExchange { exchange, masked, head, masking });
@@ -184,9 +203,11 @@ impl Viewer {
         }
     }
 
-    fn counted(&self) -> Bytes {
+    /// Counts what it has seen of all that `ended`.
+    fn counted(&self, ended: u64) -> Bytes {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        let (ended, matched, dropped) = (of(&self.ended), of(&self.matched), of(&self.dropped));
+        let ended = ended.saturating_sub(self.ended_before);
+        let (matched, dropped) = (of(&self.matched), of(&self.dropped));
         let counts = json!({ "ended": ended, "matched": matched, "dropped": dropped });
         format!("{}\n", json!({ "tap": counts })).into()
     }
@@ -198,7 +219,7 @@ impl Source for TapView {
             return Poll::Ready(None);
         }
         if self.counts.poll_tick(cx).is_ready() {
-            return Poll::Ready(Some(Ok(self.viewer.counted())));
+            return Poll::Ready(Some(Ok(self.viewer.counted(self.taps.ended.sum()))));
         }
         let Some(first) = ready!(self.lines.poll_recv(cx)) else { return Poll::Ready(None) };
         let mut piece = BytesMut::from(first);

@@ -23,8 +23,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ::traffic::{
     ExchangeTally, FollowedFile, Grouping, JournalSource, OutputFormat, OutputOptions, Query,
-    QueryOptions, Start, VlogdumpOptions, WatchCounts, WatchError, WatchLimits, WatchOptions,
-    Watched,
+    QueryOptions, ReportAbout, Start, VlogdumpOptions, WatchCounts, WatchError, WatchLimits,
+    WatchOptions, Watched,
 };
 use anyhow::{Context, Error, Result, anyhow};
 use exchange::Filter;
@@ -33,6 +33,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::cli::TrafficArgs;
 use crate::commands;
+use crate::commands::counted;
 use crate::environment;
 use crate::exit::Misuse;
 use crate::hint::Hint;
@@ -70,6 +71,7 @@ pub(crate) fn command(args: &TrafficArgs) -> Result<()> {
     take_signals(args, &stop)?;
     // A query or a filter may look at headers under several names.
     let selects = !args.query.is_empty() || !args.named.is_empty() || args.filter.is_some();
+    let selected = selected(&options);
     let needs_headers =
         vlogdump.asks_for_headers() || args.screen || args.format == "har" || selects;
     let Source { lines, name, goes_on, server } = source(args, needs_headers, &stop)?;
@@ -80,7 +82,10 @@ pub(crate) fn command(args: &TrafficArgs) -> Result<()> {
         let style = Style { ascii: environment::has_only_ascii(), ..output::style() };
         let seen = full_screen::run(watching, style, &stop)?;
         let dropped = server.dropped.load(Ordering::Relaxed);
-        report((args, &name), &seen.tally, &seen.counts, seen.dropped + dropped)?;
+        let (counts, dropped_in_all) = (&seen.counts, seen.dropped + dropped);
+        let about =
+            ReportAbout { source: &name, selected: &selected, counts, dropped: dropped_in_all };
+        report(args, &seen.tally, &about)?;
         return seen.watched.map_or(Ok(()), |watched| ended(watched, &vlogdump, dropped));
     }
     let mut status = StatusLine::new();
@@ -105,7 +110,8 @@ pub(crate) fn command(args: &TrafficArgs) -> Result<()> {
     drop(status);
     let dropped = server.dropped.load(Ordering::Relaxed);
     if let Ok(watched) = &watched {
-        report((args, &name), &tally, &watched.counts, dropped)?;
+        let counts = &watched.counts;
+        report(args, &tally, &ReportAbout { source: &name, selected: &selected, counts, dropped })?;
     }
     ended(watched, &vlogdump, dropped)
 }
@@ -124,14 +130,20 @@ fn take_signals(args: &TrafficArgs, stop: &Arc<AtomicBool>) -> Result<()> {
 }
 
 /// Writes the page, if one is asked for.
-fn report(
-    (args, name): (&TrafficArgs, &str),
-    tally: &ExchangeTally,
-    counts: &WatchCounts,
-    dropped: u64,
-) -> Result<()> {
+fn report(args: &TrafficArgs, tally: &ExchangeTally, about: &ReportAbout<'_>) -> Result<()> {
     let Some(file) = &args.report else { return Ok(()) };
-    output::replace(file, &tally.to_html(name, counts, dropped))
+    output::replace(file, &tally.to_html(about))?;
+    let exchanges = counted(tally.exchanges(), "exchange");
+    eprintln!("wrote `{}`, about {exchanges}", file.display());
+    Ok(())
+}
+
+/// Which exchanges are shown, in words; empty for all.
+fn selected(options: &WatchOptions) -> String {
+    let filter = options.filter.as_ref().map(|filter| filter.as_str().to_owned());
+    let query = options.query.as_ref().map(|query| query.as_str().to_owned());
+    let all: Vec<String> = filter.into_iter().chain(query).map(|it| format!("`{it}`")).collect();
+    all.join(" and ")
 }
 
 fn is_stdin(args: &TrafficArgs) -> bool {

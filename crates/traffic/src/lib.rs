@@ -42,6 +42,7 @@ pub use limits::{Rate, WatchCounts, WatchLimits};
 pub use output::{OutputFormat, OutputOptions};
 pub use owned::OwnedExchange;
 pub use query::{Query, QueryError, QueryOptions};
+pub use report::ReportAbout;
 pub use tally::ExchangeTally;
 pub use vlogdump::{OPTION_NAMES, OptionError, VlogdumpOptions};
 pub use watch::{WatchError, WatchOptions, Watched, watch, watch_exchanges};

@@ -113,7 +113,7 @@ impl fmt::Display for WatchCounts {
         let reasons = [
             (self.unread, "not of the format"),
             (self.too_long, "too long a line"),
-            (self.strays, "of no known transaction"),
+            (self.strays, "of a transaction whose begin is not there"),
             (self.beyond, "beyond the bounds of a transaction"),
             (self.cut, "cut off before the end"),
             (self.over_limit, "given up at -L"),

@@ -89,6 +89,7 @@ impl Room {
             cache: line.cache,
             upstream,
             ranked_by: line.ranked_by,
+            fetched_by: line.fetched_by,
             phases: line.phases,
             total_us: line.total_us,
             impression,

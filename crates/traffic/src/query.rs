@@ -33,6 +33,7 @@ use condition::{Bound, Condition};
 /// A parsed query.
 #[derive(Debug, Clone)]
 pub struct Query {
+    text: String,
     root: Condition,
 }
 
@@ -42,7 +43,12 @@ impl Query {
     /// # Errors
     /// The first place that the grammar, a tag or a pattern rules out.
     pub fn parse(text: &str, options: QueryOptions) -> Result<Self, QueryError> {
-        Ok(Self { root: parser::parse(text, options)? })
+        Ok(Self { text: text.to_owned(), root: parser::parse(text, options)? })
+    }
+
+    /// Returns the text that it was parsed from.
+    pub fn as_str(&self) -> &str {
+        &self.text
     }
 
     /// Returns the query in the filter language of `exchange`, for sources without records.

@@ -24,13 +24,30 @@ const SHORTEST_MS: f64 = 0.001;
 
 const HEADS: [&str; 7] = ["count", "share", "errors", "p50", "p90", "p99", "bytes"];
 
+/// What a page says of itself.
+#[derive(Debug, Clone, Copy)]
+pub struct ReportAbout<'a> {
+    /// What was read.
+    pub source: &'a str,
+    /// Filters and queries; empty where all was shown.
+    pub selected: &'a str,
+    /// What was read of it.
+    pub counts: &'a WatchCounts,
+    /// Exchanges that came too fast.
+    pub dropped: u64,
+}
+
 impl ExchangeTally {
-    /// Returns a page about what was seen of a source; `dropped` exchanges are in none of it.
-    pub fn to_html(&self, source: &str, counts: &WatchCounts, dropped: u64) -> String {
+    /// Returns a page about what was seen. What is dropped is in none of it.
+    pub fn to_html(&self, about: &ReportAbout<'_>) -> String {
+        let ReportAbout { source, selected, counts, dropped } = *about;
         let mut out = format!("<header>\n<h1>Traffic of {}</h1>\n", escaped(source));
         let mut say = |text: &str| out += &format!("<p class=\"faint\">{}</p>\n", escaped(text));
         if let Some((first, last)) = self.span_us() {
             say(&format!("{} to {} UTC", date(first), date(last)));
+        }
+        if !selected.is_empty() {
+            say(&format!("only what satisfies {selected}"));
         }
         let exchanges = of(self.exchanges(), "exchange", "exchanges");
         let (lines, requests) = (count(counts.lines), count(counts.requests));

@@ -1,15 +1,17 @@
 //! Counts exchanges for ever in bounded memory: tables by key, and latencies over time.
 //!
 //! Invariants: every exchange that is added is in each table once, under its key or in the others.
-//! Quantiles are within 1 % of the latency (`metrics::Quantiles`). What has no latency is counted,
-//! but is in no quantile and not in the heat map.
-//! Bounds: those of `table` and `heat_map`. A sketch of latencies takes at most 18 KiB, so all
-//! tables take at most about 100 MB, and some MB where latencies are alike.
+//! A source without routes is counted by the first segment of its paths. Quantiles are within 1 %
+//! of the latency (`metrics::Quantiles`). What has no latency is counted, but is in no quantile and
+//! not in the heat map. Bounds: those of `table` and `heat_map`. A sketch of latencies takes at
+//! most 18 KiB, so all tables take at most about 100 MB, and some MB where latencies are alike.
 //! Never here: clocks. Times are those of the log.
 
 mod heat_map;
 mod shown;
 mod table;
+
+use std::borrow::Cow;
 
 pub(crate) use heat_map::{BINS, HeatMap, bin_low_us};
 pub(crate) use shown::{date, shown};
@@ -23,20 +25,29 @@ pub(crate) enum Dimension {
     Route,
     Status,
     Client,
+    Cache,
     Decision,
     Path,
     Host,
 }
 
 impl Dimension {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Route, Self::Status, Self::Client, Self::Decision, Self::Path, Self::Host];
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Route,
+        Self::Status,
+        Self::Client,
+        Self::Cache,
+        Self::Decision,
+        Self::Path,
+        Self::Host,
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Route => "route",
             Self::Status => "status",
             Self::Client => "client",
+            Self::Cache => "cache",
             Self::Decision => "decision",
             Self::Path => "path",
             Self::Host => "host",
@@ -47,12 +58,16 @@ impl Dimension {
     fn with_key<R>(self, exchange: &OwnedExchange, found: impl FnOnce(&[u8]) -> R) -> R {
         let view = exchange.view();
         let key = match self {
-            Self::Route => exchange.route().map(str::as_bytes),
+            Self::Route => match exchange.route() {
+                Some(route) => Some(route.as_bytes()),
+                None => return found(&beginning(view.path())),
+            },
             Self::Status => {
                 let status = view.status.map(|status| status.to_string());
                 return found(status.as_deref().unwrap_or("-").as_bytes());
             }
             Self::Client => Some(&*view.client),
+            Self::Cache => view.handling.map(str::as_bytes),
             Self::Decision => view.decision.map(str::as_bytes),
             Self::Path => Some(view.path()),
             Self::Host => view.host(),
@@ -61,11 +76,20 @@ impl Dimension {
     }
 }
 
+/// What stands for the route where a source has none: `/news/*` for all below `/news/`.
+fn beginning(path: &[u8]) -> Cow<'_, [u8]> {
+    match path.iter().skip(1).position(|byte| *byte == b'/') {
+        Some(slash) => Cow::Owned([&path[..slash + 2], b"*"].concat()),
+        None if path.is_empty() => Cow::Borrowed(b"-"),
+        None => Cow::Borrowed(path),
+    }
+}
+
 /// What was seen.
 #[derive(Debug, Clone)]
 pub struct ExchangeTally {
     all: Row,
-    tables: [Table; 6],
+    tables: [Table; 7],
     heat_map: HeatMap,
     /// The first and the last time, in microseconds since 1970.
     span_us: Option<(u64, u64)>,

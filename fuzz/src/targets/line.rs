@@ -65,6 +65,7 @@ fn written(exchange: &Exchange<'_>) -> Vec<u8> {
         cache: exchange.cache,
         upstream: exchange.upstream.as_deref(),
         ranked_by: exchange.ranked_by,
+        fetched_by: exchange.fetched_by,
         phases: exchange.phases,
         total_us: exchange.total_us,
         impression: exchange.impression.as_ref(),

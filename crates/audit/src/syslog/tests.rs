@@ -32,15 +32,21 @@ fn a_line_has_the_form_that_scripts_know() {
 }
 
 #[test]
-fn control_characters_are_escapes() {
+fn what_does_not_print_is_an_escape() {
     let line = line(&sent("purge url=/\n<38>x\u{1b}[2J\u{7f}", "done"), TIME);
     assert!(line.contains("Running purge url=/\\n<38>x\\u{1b}[2J\\u{7f} by"), "{line}");
     assert!(!line.contains(char::is_control));
+    let line = self::line(&sent("GET '\"\\/\u{202e}gpj.ü", "done"), TIME);
+    assert!(line.contains("Running GET '\"\\/\\u{202e}gpj.ü by"), "{line}");
 }
 
 #[test]
 fn a_long_line_is_cut_and_keeps_its_end() {
     let (long, result) = ("ü".repeat(3000), "é".repeat(3000));
+    let who = "a".repeat(3000);
+    let all = line(&SyslogEntry { who: &who, ..sent(&long, &result) }, TIME);
+    assert!(all.len() <= BYTES_MAX, "{}", all.len());
+    assert!(all.contains("… by aaaa") && all.contains("…: éé"), "{all}");
     let line = line(&sent(&long, &result), TIME);
     assert!(line.len() <= BYTES_MAX, "{}", line.len());
     assert!(line.ends_with("… [audit 17 3fa9c01b22de]"));

@@ -189,6 +189,19 @@ fn a_cut_tail_stays_visible_when_more_is_appended() {
 }
 
 #[test]
+fn a_trail_that_is_removed_under_its_writer_leaves_a_gap() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("audit");
+    let trail = Trail::new(path.clone(), 4000, Arc::new(RealDisk), Arc::new(SystemClock));
+    fill(&trail, 3);
+    std::fs::remove_dir_all(&path).unwrap();
+    fill(&trail, 1);
+    let reading = crate::read(&path, &RealDisk).unwrap();
+    let texts: Vec<_> = reading.breaks.iter().map(|found| found.text.as_str()).collect();
+    assert_eq!(texts, ["entries 1 to 6 are missing before entry 7"]);
+}
+
+#[test]
 fn long_and_hostile_texts_are_cut_and_read_again() {
     let disk = FaultyDisk::new(1);
     let text = "\u{1}\u{0}\n\"\\ü".repeat(2000);

@@ -16,7 +16,7 @@ fn exchange<'a>() -> ExchangeRef<'a> {
         user_agent: Some(b"Mozilla (McHammer 2.0)"),
         decision: Decision::Personalised,
         cache: CacheResult::Miss,
-        phases: [0, 0, 0, 0, 0, 0, 25_000, 0, 0, 0, 0, 0],
+        phases: [0, 0, 0, 0, 0, 0, 25_000, 0, 0, 0, 0, 0, 0],
         total_us: 26_000,
         ..Default::default()
     }

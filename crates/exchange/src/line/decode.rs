@@ -137,6 +137,9 @@ fn read_field<'a>(
         b"ranked_by" => {
             exchange.ranked_by = Some(reader.parsed("32 hexadecimal digits", parse_id)?);
         }
+        b"fetched_by" => {
+            exchange.fetched_by = Some(reader.parsed("32 hexadecimal digits", parse_id)?);
+        }
         b"total_us" => exchange.total_us = reader.number()?,
         b"phases" => exchange.phases = read_phases(reader)?,
         b"impression" => exchange.impression = Some(read_impression(reader)?),

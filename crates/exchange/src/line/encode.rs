@@ -40,7 +40,8 @@ pub fn encode(exchange: &ExchangeRef<'_>, out: &mut Vec<u8>) {
     line.closed_optional(b",\"referer\":\"", exchange.referer);
     line.outcome(exchange);
     line.closed_optional(b",\"upstream\":\"", exchange.upstream.map(str::as_bytes));
-    line.ranked_by(exchange.ranked_by);
+    line.id(b",\"ranked_by\":\"", exchange.ranked_by);
+    line.id(b",\"fetched_by\":\"", exchange.fetched_by);
     line.number(b",\"total_us\":", exchange.total_us);
     line.phases(&exchange.phases);
     if let Some(impression) = exchange.impression {
@@ -59,7 +60,7 @@ pub fn encode_brief(exchange: &ExchangeRef<'_>, out: &mut Vec<u8>) {
     line.number(b",\"bytes_out\":", exchange.bytes_out);
     line.closed_optional(b",\"user\":\"", exchange.user);
     line.outcome(exchange);
-    line.ranked_by(exchange.ranked_by);
+    line.id(b",\"ranked_by\":\"", exchange.ranked_by);
     line.number(b",\"total_us\":", exchange.total_us);
     line.close();
 }
@@ -137,9 +138,9 @@ impl LineWriter<'_> {
         self.0.push(b'"');
     }
 
-    fn ranked_by(&mut self, id: Option<u128>) {
+    fn id(&mut self, before: &[u8], id: Option<u128>) {
         if let Some(id) = id {
-            self.0.extend_from_slice(b",\"ranked_by\":\"");
+            self.0.extend_from_slice(before);
             self.0.extend_from_slice(&hex(id));
             self.0.push(b'"');
         }

@@ -45,7 +45,7 @@ pub(super) enum FetchedBody {
 impl Fetched {
     /// Takes a response of an upstream. `is_head` says that the request was a HEAD.
     pub(super) fn received(route: &Route, response: Response, is_head: bool) -> Self {
-        let Response { status, mut headers, mut body } = response;
+        let Response { status, mut headers, mut body, queued } = response;
         if route.cors.is_some() {
             // The route states the permission; a browser takes two permissions for none.
             headers.retain(|name| !name.starts_with(b"access-control-"));
@@ -66,7 +66,7 @@ impl Fetched {
             status,
             headers,
             body,
-            times: FetchTimes::default(),
+            times: FetchTimes { queue: queued, ..FetchTimes::default() },
             shown: None,
             decision_at: None,
             detail: "",

@@ -84,6 +84,7 @@ async fn ask_model(
     let compute = edge.gateway.compute.as_ref().ok_or_else(unavailable)?;
     let asked = request.model_request(target);
     let cost = compute.cost(&asked);
+    let mut queue = Duration::ZERO;
     let answered = if cost <= INLINE_TIME_MAX {
         let mut out = edge.scratch.borrow_mut();
         out.clear();
@@ -96,20 +97,27 @@ async fn ask_model(
     } else {
         let group = group(target, cost);
         let (compute, request, target) = (Arc::clone(compute), request.clone(), target.clone());
+        let since = Instant::now();
         let job = move || {
-            let mut out = Vec::new();
+            let (queued, mut out) = (since.elapsed(), Vec::new());
             let answer = compute.compute(&request.model_request(&target), &mut out);
-            answer.map(|answer| (answer, out.into()))
+            (queued, answer.map(|answer| (answer, out.into())))
         };
         let done = edge.gateway.work.run(group, job).await;
-        done.map_err(|refused| match refused {
+        let (queued, answered) = done.map_err(|refused| match refused {
             WorkRefused::Full => Refusal::Overloaded("model requests"),
             WorkRefused::Broken => model_failed(),
-        })?
+        })?;
+        queue = queued;
+        answered
     };
     let (answer, body) = answered.map_err(Refusal::of_model)?;
-    let times =
-        FetchTimes { features: answer.features, score: answer.score, store: Duration::ZERO };
+    let times = FetchTimes {
+        queue,
+        features: answer.features,
+        score: answer.score,
+        ..FetchTimes::default()
+    };
     Ok(Fetched {
         status: 200,
         headers: model_headers(&answer),

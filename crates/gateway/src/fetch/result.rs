@@ -64,6 +64,8 @@ pub(crate) struct FetchResult {
 /// The times of the phases within a fetch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct FetchTimes {
+    /// Time until a worker or a thread was free.
+    pub queue: Duration,
     /// Time to gather features.
     pub features: Duration,
     /// Time to evaluate a model.

@@ -51,7 +51,7 @@ pub(crate) fn collapsed(exchange: &mut Exchange<'_, '_>, entry: &Entry, reason: 
 }
 
 fn stored(exchange: &mut Exchange<'_, '_>, entry: &Entry, now: Instant, cache: CacheStatus) {
-    exchange.trace.ranked_by = entry.ranked_by;
+    exchange.trace.answered_by.ranked_by = entry.ranked_by;
     let (decision, is_private) = (exchange.trace.decision, is_private(exchange));
     let view = View { now, decision, cache, is_private, cookies: None };
     respond::stored(exchange.reply, exchange.head, entry, view);
@@ -75,6 +75,7 @@ pub(crate) async fn prepare(exchange: &Exchange<'_, '_>, entry: &Arc<Entry>) {
 /// RFC 9211 §2.2.
 pub(crate) fn fetched(exchange: &mut Exchange<'_, '_>, result: FetchResult, reason: &'static str) {
     let trace = &mut *exchange.trace;
+    trace.add(Phase::Queue, result.times.queue);
     trace.add(Phase::Features, result.times.features);
     trace.add(Phase::Score, result.times.score);
     trace.add(Phase::Store, result.times.store);
@@ -83,7 +84,7 @@ pub(crate) fn fetched(exchange: &mut Exchange<'_, '_>, result: FetchResult, reas
         trace.detail = Some(result.detail);
     }
     if trace.shown.is_some() {
-        trace.ranked_by = Some(trace.id);
+        trace.answered_by.ranked_by = Some(trace.id);
     }
     let now = Instant::now();
     match result.outcome {

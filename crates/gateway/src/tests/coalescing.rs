@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use chassis::Drain;
+use exchange::CacheResult;
 use testkit::{Client, Gate, Origin, OriginReply, Reply};
 
 use super::{before, cache_status, eventually, route_to, serve, start_core};
@@ -34,6 +35,10 @@ fn many_misses_are_one_fetch() {
     let stored = replies.iter().filter(|r| cache_status(r).contains("; stored")).count();
     assert_eq!((collapsed, stored, origin.count("/")), (29, 1, 1));
     assert_eq!((served.gateway.flights.count(), served.gateway.flights.waiting()), (0, 0));
+    let records = served.journal.wait_for(30);
+    let leader = records.iter().find(|it| it.cache == CacheResult::Miss).unwrap();
+    let waiters = records.iter().filter(|it| it.fetched_by == Some(leader.id)).count();
+    assert_eq!((waiters, leader.fetched_by), (29, None));
 }
 
 #[test]

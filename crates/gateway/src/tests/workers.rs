@@ -250,6 +250,8 @@ fn a_worker_has_one_request_at_a_time_and_the_others_wait() {
     gate.open();
     assert!(asking.into_iter().all(|asked| asked.join().unwrap().status == 200));
     assert_eq!((origin.requests().len(), origin.connections()), (5, 1));
+    let queued = served.journal.wait_for(5).iter().filter(|it| it.has_queued).count();
+    assert!(queued >= 4, "each but the first waits for the worker: {queued}");
 }
 
 #[test]

@@ -28,6 +28,8 @@ pub(crate) struct Response {
     pub headers: FieldLines,
     /// Its body.
     pub body: UpstreamBody,
+    /// How long a free worker was awaited.
+    pub queued: Duration,
 }
 
 impl Response {
@@ -64,7 +66,7 @@ impl Response {
             piece_timeout,
             ReadAhead::new(client),
         );
-        Ok(Self { status: head.status, headers: head.fields, body })
+        Ok(Self { status: head.status, headers: head.fields, body, queued: Duration::ZERO })
     }
 
     /// Makes the response of a head on a connection that is not reused.
@@ -78,7 +80,7 @@ impl Response {
         let (length, unsent) = (head.framing.length, Bytes::new());
         let read_ahead = ReadAhead::new(dispatch.client);
         let body = UpstreamBody::new(length, lent, unsent, piece_timeout, read_ahead);
-        Self { status: head.status, headers: head.fields, body }
+        Self { status: head.status, headers: head.fields, body, queued: Duration::ZERO }
     }
 }
 

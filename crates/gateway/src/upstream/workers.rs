@@ -79,9 +79,11 @@ impl WorkerConnections {
         let latest = dispatch.deadline.map_or(latest, |deadline| deadline.min(latest));
         let may_go_ahead = dispatch.request.is_safe() && dispatch.upload.is_none();
         let mut choice = if may_go_ahead { WorkerChoice::Ahead } else { WorkerChoice::Free };
-        let mut is_second = false;
+        let (mut is_second, mut queued) = (false, Duration::ZERO);
         loop {
+            let asked = Instant::now();
             let loan = self.take(choice, latest).await?;
+            queued += asked.elapsed();
             // Whatever goes wrong, the next worker has nothing else to answer first.
             choice = WorkerChoice::Free;
             let Some(Attempt { outcome, may_repeat }) = self.ask(dispatch, loan, is_second).await
@@ -93,7 +95,7 @@ impl WorkerConnections {
             };
             let is_lost = matches!(outcome, Err(FetchError::Closed | FetchError::Connect));
             if is_second || !is_lost || !may_repeat || Instant::now() >= latest {
-                return outcome;
+                return outcome.map(|response| Response { queued, ..response });
             }
             is_second = true;
         }

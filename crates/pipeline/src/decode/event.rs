@@ -51,6 +51,7 @@ pub(super) enum FieldSlot {
     Cache,
     Upstream,
     RankedBy,
+    FetchedBy,
     Total,
     Phases,
     Impression,
@@ -386,14 +387,11 @@ impl<'l> Event<'l> {
 
     fn total(&self) -> Option<FieldValue<'l>> {
         match self.raw(FieldSlot::Total) {
-            Some(_) if self.total_unit == TotalUnit::Parts => {
-                self.total_parts.map(FieldValue::Integer)
-            }
-            Some(text) if !self.is_journal => {
-                total_us(text, self.total_unit)?.map(FieldValue::Integer)
-            }
-            _ => self.number(FieldSlot::Total),
+            Some(_) if self.total_unit == TotalUnit::Parts => self.total_parts,
+            Some(text) if !self.is_journal => total_us(text, self.total_unit)?,
+            _ => return self.number(FieldSlot::Total),
         }
+        .map(FieldValue::Integer)
     }
 
     fn query_value(&self, name: &str) -> Option<FieldValue<'l>> {
@@ -544,6 +542,7 @@ impl<'l> Event<'l> {
             FieldName::Route => FieldSlot::Route,
             FieldName::Upstream => return self.upstream(),
             FieldName::RankedBy => FieldSlot::RankedBy,
+            FieldName::FetchedBy => FieldSlot::FetchedBy,
             FieldName::Header(_) | FieldName::Defined(_) => return self.extra(field),
         };
         self.text(slot).map(FieldValue::Text)

@@ -302,6 +302,7 @@ fn of_field(field: &FieldName, extra: &mut Vec<FieldName>) -> Meaning {
         FieldName::Cache => FieldSlot::Cache,
         FieldName::Upstream => FieldSlot::Upstream,
         FieldName::RankedBy => FieldSlot::RankedBy,
+        FieldName::FetchedBy => FieldSlot::FetchedBy,
         FieldName::Total => return Meaning::Total(TotalUnit::Microseconds),
         other => {
             extra.push(other.clone());
@@ -312,7 +313,7 @@ fn of_field(field: &FieldName, extra: &mut Vec<FieldName>) -> Meaning {
 }
 
 /// The keys of our own journal's lines.
-pub(super) const JOURNAL: [(&str, Meaning); 24] = [
+pub(super) const JOURNAL: [(&str, Meaning); 25] = [
     ("time", Meaning::Time),
     ("id", Meaning::FieldSlot(FieldSlot::Id)),
     ("method", Meaning::FieldSlot(FieldSlot::Method)),
@@ -334,6 +335,7 @@ pub(super) const JOURNAL: [(&str, Meaning); 24] = [
     ("cache", Meaning::FieldSlot(FieldSlot::Cache)),
     ("upstream", Meaning::FieldSlot(FieldSlot::Upstream)),
     ("ranked_by", Meaning::FieldSlot(FieldSlot::RankedBy)),
+    ("fetched_by", Meaning::FieldSlot(FieldSlot::FetchedBy)),
     ("total_us", Meaning::FieldSlot(FieldSlot::Total)),
     ("phases", Meaning::FieldSlot(FieldSlot::Phases)),
     ("impression", Meaning::FieldSlot(FieldSlot::Impression)),

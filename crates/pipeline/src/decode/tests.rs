@@ -204,7 +204,7 @@ fn journal_line(random: &mut Random) -> Vec<u8> {
         items: ["a", "b\""].into_iter().collect(),
     };
     let mut phases = [0; exchange::Phase::COUNT];
-    phases[random.up_to(11) as usize] = random.up_to(3) as u32;
+    phases[random.up_to(exchange::Phase::COUNT as u64 - 1) as usize] = random.up_to(3) as u32;
     let exchange = exchange::ExchangeRef {
         time_us: 1_700_000_000_000_000 + random.up_to(5_000_000),
         id: u128::from(random.bits()),
@@ -223,6 +223,7 @@ fn journal_line(random: &mut Random) -> Vec<u8> {
         route: Some("r"),
         cache: exchange::CacheResult::ALL[random.up_to(5) as usize],
         decision: exchange::Decision::ALL[random.up_to(6) as usize],
+        fetched_by: (random.up_to(1) == 0).then(|| u128::from(random.bits())),
         total_us: random.up_to(1000),
         phases,
         impression: (random.up_to(1) == 0).then_some(&shown),
@@ -240,8 +241,11 @@ fn journal_line(random: &mut Random) -> Vec<u8> {
 fn reads_journal_lines_as_the_plain_reader_does() {
     let mut random = Random::new(4);
     let mut names: Vec<String> = NAMES.map(str::to_owned).into();
-    names.extend(["decision", "cache", "bytes_in", "model", "model_version"].map(str::to_owned));
-    names.extend(["propensity", "upstream", "ranked_by", "decision_detail"].map(str::to_owned));
+    names.extend(
+        ["decision", "decision_detail", "cache", "bytes_in", "model", "model_version"]
+            .map(str::to_owned),
+    );
+    names.extend(["propensity", "upstream", "ranked_by", "fetched_by"].map(str::to_owned));
     names.extend(exchange::Phase::ALL.map(|phase| format!("phase.{}", phase.name())));
     let mut decoder = decoder("tidegate");
     for _ in 0..3000 {

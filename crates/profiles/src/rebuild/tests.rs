@@ -86,6 +86,7 @@ fn exchange(user: &str, query: &str, status: u16, path: &str) -> Vec<u8> {
         cache: CacheResult::from_name("none").unwrap(),
         upstream: None,
         ranked_by: None,
+        fetched_by: None,
         phases: [0; Phase::COUNT],
         total_us: 1,
         impression: None,

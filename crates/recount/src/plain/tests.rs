@@ -166,7 +166,7 @@ const JSON_NAMES: &str = concat!(
 );
 const RSYSLOG: &str = "<190>1 2026-11-26T11:34:24+00:00 vm nginx - - -  ::1 - - x";
 
-const FIELDS: [&str; 57] = [
+const FIELDS: [&str; 58] = [
     "time",
     "id",
     "method",
@@ -192,6 +192,7 @@ const FIELDS: [&str; 57] = [
     "cache",
     "upstream",
     "ranked_by",
+    "fetched_by",
     "phase.fetch",
     "total",
     "model",

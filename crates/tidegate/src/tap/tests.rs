@@ -11,14 +11,14 @@ fn what_does_not_fit_the_queue_of_a_viewer_is_dropped_and_counted() {
         with_headers: false,
         lines,
         queued_bytes: AtomicUsize::new(0),
-        ended: zero(),
+        ended_before: 3,
         matched: zero(),
         dropped: zero(),
     };
     let line = Bytes::from(vec![b'x'; QUEUE_BYTES_MAX / 4]);
     (0..6).for_each(|_| viewer.offer(&line));
-    let counts = serde_json::from_slice::<serde_json::Value>(&viewer.counted()).unwrap();
-    assert_eq!(counts["tap"]["dropped"], 2);
+    let counts = serde_json::from_slice::<serde_json::Value>(&viewer.counted(9)).unwrap();
+    assert_eq!((&counts["tap"]["ended"], &counts["tap"]["dropped"]), (&6.into(), &2.into()));
     assert_eq!(std::iter::from_fn(|| receiver.try_recv().ok()).count(), 4);
     drop(receiver);
     viewer.offer(&Bytes::from_static(b"x"));

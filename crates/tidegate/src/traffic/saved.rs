@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use ::traffic::{Query, QueryOptions};
 use anyhow::{Context, Result, anyhow, bail};
 use exchange::Filter;
+use stdx::plain_file;
 use toml::{Table, Value};
 
 use crate::environment;
@@ -19,6 +20,7 @@ use crate::exit::Misuse;
 use crate::output;
 
 const NAME_BYTES_MAX: usize = 64;
+const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// A text that was saved.
 pub(super) enum Saved {
@@ -92,7 +94,7 @@ fn read(text: &str) -> Result<Saved> {
 
 fn load() -> Result<Table> {
     let file = file()?;
-    let text = match fs::read_to_string(&file) {
+    let text = match plain_file::read_text(&file, FILE_BYTES_MAX) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Table::new()),
         text => text.with_context(|| format!("read `{}`", file.display()))?,
     };

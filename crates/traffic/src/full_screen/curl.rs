@@ -91,6 +91,16 @@ pub(super) fn command(exchange: &OwnedExchange, hides_secrets: bool) -> Result<S
     Ok(out + &quoted(&format!("{}://{host}{}", asked.scheme, asked.target)))
 }
 
+/// The names of secret headers that a command does without.
+pub(super) fn left_out(exchange: &OwnedExchange, hides_secrets: bool) -> Vec<String> {
+    let mut names = Vec::new();
+    exchange.view().each_header(Side::Request, |name, value| {
+        let is_hidden = is_secret_header(name) && (hides_secrets || value == REDACTED);
+        names.extend(token(name).filter(|_| is_hidden));
+    });
+    names
+}
+
 /// A request that is sent once more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplayRequest {

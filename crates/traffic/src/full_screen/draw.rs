@@ -88,6 +88,11 @@ fn status(screen: &FullScreen, pane: &mut Pane<'_>) {
         pieces.push((Ink::Second, "ENDED  ".to_owned()));
     }
     // Before the counts, for what is cut off at the right is not missed.
+    if screen.page == ScreenPage::List && screen.listing.is_sorted() {
+        let direction = if screen.listing.descends { "down" } else { "up" };
+        let sort = screen.listing.sort.title();
+        pieces.push((Ink::Second, format!("by {sort} {direction}  ")));
+    }
     if screen.listing.only_marked() {
         pieces.push((Ink::Second, "only marked  ".to_owned()));
     }

@@ -14,7 +14,7 @@ use super::listing::Column;
 use super::state::{Detail, FullScreen, ScreenAction, ScreenPage, TopColumn};
 use crate::tally::Dimension;
 
-pub(super) const KEYS: [(&str, &str); 18] = [
+pub(super) const KEYS: [(&str, &str); 19] = [
     ("Tab, 1 to 5", "list, detail, top, histogram, heat map"),
     ("arrows, PgUp, PgDn", "move; in detail, to the exchange before or after"),
     ("Home, End", "to the first, to the last"),
@@ -23,7 +23,8 @@ pub(super) const KEYS: [(&str, &str); 18] = [
     ("space", "pause the list; counts go on"),
     ("/", "filter, such as status >= 500 and total > 50ms"),
     ("s, S", "sort by the next column; the other way round"),
-    ("left, right", "in top: by route, status, client, decision, path, host"),
+    ("left, right", "sort by the column before, after; in top: by route, status, …"),
+    ("w", "to the exchange that it waited for; to those that waited for it"),
     ("m, n, M", "mark; to the next marked; only marked"),
     ("c", "copy as curl"),
     ("r", "replay to HOST:PORT"),
@@ -166,6 +167,14 @@ impl FullScreen {
         });
     }
 
+    /// Shows one in detail that the filter may leave out.
+    fn show_number(&mut self, number: u64) {
+        let Some(exchange) = self.listing.get(number).cloned() else { return };
+        self.listing.select_number(Some(number));
+        self.page = ScreenPage::Detail;
+        self.detail = Some(Detail { number, exchange, first: 0 });
+    }
+
     /// A key about the exchanges, in the list and in detail.
     fn of_exchange(&mut self, key: Key) -> Option<ScreenAction> {
         match key {
@@ -176,11 +185,13 @@ impl FullScreen {
             }
             Key::Enter => self.turn(ScreenPage::List as usize),
             Key::Char('f') => self.listing.follow(),
-            Key::Char('s') => {
-                let at = Column::ALL.iter().position(|one| *one == self.listing.sort);
-                let next = Column::ALL[(at.unwrap_or(0) + 1) % Column::ALL.len()];
-                self.listing.sort_by(next, matches!(next, Column::Milliseconds | Column::Bytes));
+            Key::Char('s') | Key::Right if key != Key::Right || self.page == ScreenPage::List => {
+                self.sort_by_neighbour(1);
             }
+            Key::Left if self.page == ScreenPage::List => {
+                self.sort_by_neighbour(Column::ALL.len() - 1);
+            }
+            Key::Char('w') => self.show_flight(),
             Key::Char('S') => self.listing.sort_by(self.listing.sort, !self.listing.descends),
             Key::Char('m') => {
                 let number = self.current().map(|(number, _)| number);
@@ -203,6 +214,30 @@ impl FullScreen {
             key => self.moved(key),
         }
         None
+    }
+
+    fn sort_by_neighbour(&mut self, steps: usize) {
+        let at = Column::ALL.iter().position(|one| *one == self.listing.sort);
+        let next = Column::ALL[(at.unwrap_or(0) + steps) % Column::ALL.len()];
+        self.listing.sort_by(next, next.begins_descending());
+    }
+
+    /// Goes from a waiter to its leader, or lists those that waited for it.
+    fn show_flight(&mut self) {
+        let ids =
+            self.current().and_then(|(_, one)| Some((one.line()?.id, one.line()?.fetched_by)));
+        let message = match ids {
+            Some((_, Some(leader))) => match self.listing.number_of(leader) {
+                Some(number) => return self.show_number(number),
+                None => format!("{leader:032x} is no longer kept"),
+            },
+            Some((id, None)) if self.listing.waiters(id) > 0 => {
+                self.set_filter(Filter::parse(&format!("fetched_by == \"{id:032x}\"")).ok());
+                return self.turn(ScreenPage::List as usize);
+            }
+            _ => "no exchange in the list waited for it".to_owned(),
+        };
+        self.dialog.message = Some((Ink::Faint, message));
     }
 
     fn moved(&mut self, key: Key) {
@@ -228,7 +263,14 @@ impl FullScreen {
         let (_, exchange) = self.current()?;
         match curl::command(exchange, self.has_hidden_secrets()) {
             Ok(text) => {
+                let left_out = curl::left_out(exchange, self.has_hidden_secrets());
+                let without = match left_out.as_slice() {
+                    [] => String::new(),
+                    names => format!(", without {}", names.join(" and ")),
+                };
                 self.dialog.notice = Some(text.clone());
+                let copied = format!("it was given to the clipboard{without}");
+                self.dialog.message = Some((Ink::Faint, copied));
                 Some(ScreenAction::Copy(text))
             }
             Err(error) => {

@@ -56,6 +56,11 @@ impl Column {
             Self::Bytes => "bytes",
         }
     }
+
+    /// Numbers are sorted the largest first.
+    pub(super) fn begins_descending(self) -> bool {
+        matches!(self, Self::Milliseconds | Self::Bytes)
+    }
 }
 
 /// The list.
@@ -169,6 +174,20 @@ impl Listing {
         self.row(self.scroll.selected(self.count())?)
     }
 
+    /// The number of the exchange with a request id, whether it is listed or not.
+    pub(super) fn number_of(&self, id: u128) -> Option<u64> {
+        let has_id = |one: &OwnedExchange| one.line().is_some_and(|line| line.id == id);
+        (self.first..).zip(&self.kept).find(|(_, one)| has_id(one)).map(|(number, _)| number)
+    }
+
+    /// How many that are kept waited for the fetch of the exchange with this id.
+    pub(super) fn waiters(&self, id: u128) -> usize {
+        let waited = |one: &&OwnedExchange| {
+            id != 0 && one.line().is_some_and(|line| line.fetched_by == Some(id))
+        };
+        self.kept.iter().filter(waited).count()
+    }
+
     pub(super) fn is_marked(&self, number: u64) -> bool {
         self.marks.contains(&number)
     }
@@ -235,15 +254,17 @@ impl Listing {
         self.select_number(number);
     }
 
-    fn get(&self, number: u64) -> Option<&OwnedExchange> {
+    pub(super) fn get(&self, number: u64) -> Option<&OwnedExchange> {
         self.kept.get(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
-    fn is_sorted(&self) -> bool {
+    /// Whether the order is not that of arrival.
+    pub(super) fn is_sorted(&self) -> bool {
         self.sort != Column::Time || self.descends
     }
 
-    fn select_number(&mut self, number: Option<u64>) {
+    /// Selects the row of a number; the first where it is not listed.
+    pub(super) fn select_number(&mut self, number: Option<u64>) {
         let Some(number) = number else { return };
         let row = if self.is_sorted() {
             self.sorted.iter().position(|one| *one == number)

@@ -155,6 +155,49 @@ headers of the request
 }
 
 #[test]
+fn a_waiter_leads_to_its_fetch_and_that_to_its_waiters() {
+    let line = |second: u32, id: u32, more: &str| {
+        let head = format!(r#"{{"time":"2026-11-21T03:54:{second:02}Z","id":"{id:032x}","#);
+        head + &format!(r#""method":"GET","path":"/{id}","status":200{more}}}"#) + "\n"
+    };
+    let waiter =
+        format!(r#","cache":"collapsed","fetched_by":"{:032x}","phases":{{"wait":90}}"#, 7);
+    let text = [
+        line(1, 7, r#","cache":"miss","phases":{"fetch":90,"queue":40}"#),
+        line(2, 8, &waiter),
+        line(3, 9, &waiter),
+        line(4, 10, ""),
+    ];
+    let mut screen = screen_of(&text.concat());
+    press(&mut screen, &[Key::Up, Key::Enter]);
+    let style = Style { width: 80, ..WIDE };
+    let text = shown(&screen, style, 40);
+    assert!(text.contains("fetched by    00000000000000000000000000000007, w shows it"), "{text}");
+    press(&mut screen, &[Key::Char('w')]);
+    let text = shown(&screen, style, 40);
+    assert!(text.contains("fetched for   2 exchanges that waited, w lists them"), "{text}");
+    assert!(text.contains("queued        0.040 ms of it for a free worker or thread"), "{text}");
+    press(&mut screen, &[Key::Char('w')]);
+    let text = shown(&screen, style, 12);
+    assert!(text.contains("[1 list]") && text.contains("4 exchanges  2 shown"), "{text}");
+    press(&mut screen, &[Key::Enter, Key::Char('w')]);
+    // The filter leaves it out, and it is shown all the same.
+    assert!(shown(&screen, style, 40).contains("fetched for   2 exchanges"));
+}
+
+#[test]
+fn a_list_is_sorted_by_the_columns_beside_also_where_they_do_not_fit() {
+    let mut screen = screen_of(JOURNAL);
+    let narrow = Style { width: 40, ..WIDE };
+    press(&mut screen, &[Key::Left]);
+    assert!(shown(&screen, narrow, 8).contains("by bytes down"));
+    press(&mut screen, &[Key::Left]);
+    assert!(shown(&screen, narrow, 8).contains("by ms down"));
+    press(&mut screen, &[Key::Right, Key::Right]);
+    assert!(!shown(&screen, narrow, 8).contains(" by "));
+}
+
+#[test]
 fn a_filter_selects_and_its_error_is_shown_in_place() {
     let mut screen = screen_of(JOURNAL);
     press(&mut screen, &[Key::Char('/')]);
@@ -234,7 +277,7 @@ fn top_histogram_and_heat_map_show_what_was_counted() {
     press(&mut screen, &[Key::Char('3')]);
     let text = shown(&screen, WIDE, 8);
     let wanted = "\
-by [route] status  client  decision  path  host
+by [route] status  client  cache  decision  path  host
 route                             count↓     share    errors       p50       p90       p99     bytes
 /1/list.{format:json}                  1      50 %         0   1.00 ms   1.00 ms   1.00 ms      1.8k
 /{*rest}                               1      50 %         1    1.50 s    1.50 s    1.50 s         0
@@ -250,9 +293,9 @@ route                    count       p50       p90       p99
 (all)                        2   1.00 ms    1.50 s    1.50 s
 /1/list.{format:jso…         1   1.00 ms   1.00 ms   1.00 ms
 /{*rest}                     1    1.50 s    1.50 s    1.50 s
+exchanges by latency; ▲ is p50, p90 and p99
      1                                                 1
   1 ┤█                                                 █
-    │█                                                 █
     │█                                                 █
     └┬───────────────┬──────────────┬───────────────┬───
    1 ms            10 ms         100 ms            1 s

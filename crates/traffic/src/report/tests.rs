@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::ReportAbout;
 use crate::limits::WatchCounts;
 use crate::owned::OwnedExchange;
 use crate::tally::ExchangeTally;
@@ -27,17 +28,21 @@ fn the_page_has_tables_and_drawings_and_no_markup_of_a_client() {
         tally.add(&OwnedExchange::new(&view, false));
     }
     let counts = WatchCounts { lines: 2001, requests: 2000, unread: 1, ..WatchCounts::default() };
-    let page = tally.to_html("<log> & co", &counts, 5);
+    let about =
+        ReportAbout { source: "<log> & co", selected: "`a < 1`", counts: &counts, dropped: 5 };
+    let page = tally.to_html(&about);
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
     assert!(!page.contains("<script") && !page.contains("<b>") && !page.contains('\u{1b}'));
     assert!(!page.contains("<log>") && page.contains("&lt;log&gt; &amp; co"), "{page}");
     for wanted in [
         "2026-11-21 03:54:12 to 2026-11-21 04:27:31 UTC",
+        "only what satisfies `a &lt; 1`",
         "2,000 exchanges of 2,000 requests in 2,001 lines",
         "5 not counted, for they came too fast",
         "not used: 1 not of the format",
         "<td>503</td><td>20</td><td>1 %</td><td>20</td>",
         "By path",
+        "By cache",
         "951 more",
         "Latency of all exchanges",
         "Latency over time",
@@ -49,6 +54,8 @@ fn the_page_has_tables_and_drawings_and_no_markup_of_a_client() {
 
 #[test]
 fn a_page_of_nothing_is_whole() {
-    let page = ExchangeTally::default().to_html("x", &WatchCounts::default(), 0);
+    let counts = &WatchCounts::default();
+    let about = ReportAbout { source: "x", selected: "", counts, dropped: 0 };
+    let page = ExchangeTally::default().to_html(&about);
     assert!(page.contains("0 exchanges of 0 requests") && page.ends_with("</html>\n"), "{page}");
 }

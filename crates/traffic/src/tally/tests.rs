@@ -41,6 +41,18 @@ fn keys_beyond_the_bound_are_counted_as_others() {
 }
 
 #[test]
+fn what_has_no_route_is_counted_by_the_first_segment_of_its_path() {
+    let mut tally = ExchangeTally::default();
+    for path in ["/news/1?q=/", "/news/a/b", "/news/", "/news", "/", "", "*"] {
+        tally.add(&exchange(path, 1, 1000));
+    }
+    let mut routes: Vec<_> = tally.table(Dimension::Route).rows();
+    routes.sort_by(|one, other| one.0.cmp(&other.0));
+    let routes: Vec<_> = routes.iter().map(|(key, row)| (key.as_str(), row.count)).collect();
+    assert_eq!(routes, [("*", 1), ("-", 1), ("/", 1), ("/news", 1), ("/news/*", 3)]);
+}
+
+#[test]
 fn the_heat_map_keeps_its_size_and_every_exchange() {
     let mut tally = ExchangeTally::default();
     for number in 0..100_000_u64 {

@@ -100,14 +100,17 @@ fn columns_of(row: &Row, pane: &mut Pane<'_>) {
         return;
     };
     let (low, high) = (low.max(SHORTEST_MS), high.max(SHORTEST_MS));
-    let Some(rows) = pane.rows().checked_sub(4).filter(|rows| *rows > 0) else { return };
+    let Some(rows) = pane.rows().checked_sub(5).filter(|rows| *rows > 0) else { return };
     let count = Histogram::bins_max(pane.style()).clamp(1, 60);
     let values = row.latencies.values().map(|(us, count)| ((us / 1000.0).clamp(low, high), count));
     let bins = Bins::weighted(values, count, (low, high), true);
     let marks: Vec<f64> = [0.5, 0.9, 0.99].iter().filter_map(|q| row.quantile_ms(*q)).collect();
     let histogram = Histogram { bins: &bins, rows, marks: &marks, x: &number::tick };
     let style = screen::Style { colour: false, ..*pane.style() };
-    pane.lines(Ink::First, &histogram.render(&style));
+    let marks = format!("exchanges by latency; {} is p50, p90 and p99", pane.either('▲', '^'));
+    pane.text((0, 0), Ink::Faint, &marks);
+    let rest = pane.rows() - 1;
+    pane.part(1, rest).lines(Ink::First, &histogram.render(&style));
 }
 
 /// The step of a count, by the logarithm; only none is the lightest.

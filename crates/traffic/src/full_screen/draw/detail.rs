@@ -36,7 +36,7 @@ fn lines_of(screen: &FullScreen, detail: &Detail, pane: &Pane<'_>) -> Vec<Detail
     let request = [&view.method, &view.url, &view.protocol].map(|part| shown(part));
     let mut lines = vec![(Ink::Bold, format!("{mark}{}", request.join(" ")))];
     facts(&view, &mut lines);
-    of_line(detail, &mut lines);
+    of_line(screen, detail, &mut lines);
     if exchange.is_cut() {
         lines.push((Ink::Second, "texts or headers of it were too long to be kept".to_owned()));
     }
@@ -58,7 +58,7 @@ fn lines_of(screen: &FullScreen, detail: &Detail, pane: &Pane<'_>) -> Vec<Detail
 }
 
 /// What only a line of Tidegate says.
-fn of_line(detail: &Detail, lines: &mut Vec<DetailLine>) {
+fn of_line(screen: &FullScreen, detail: &Detail, lines: &mut Vec<DetailLine>) {
     let Some(line) = detail.exchange.line() else { return };
     let mut some = |name: &str, text: Option<String>| {
         if let Some(text) = text {
@@ -81,9 +81,16 @@ fn of_line(detail: &Detail, lines: &mut Vec<DetailLine>) {
     some("model took", (model > 0).then(|| format!("{} ms", milliseconds(model))));
     let fetch = phase(Phase::Fetch);
     some("upstream took", (fetch > 0).then(|| format!("{} ms", milliseconds(fetch))));
+    let queue = phase(Phase::Queue);
+    let queued = format!("{} ms of it for a free worker or thread", milliseconds(queue));
+    some("queued", (queue > 0).then_some(queued));
     let wait = phase(Phase::Wait);
     let waited = format!("{} ms for the fetch of another request", milliseconds(wait));
     some("waited", (wait > 0).then_some(waited));
+    some("fetched by", line.fetched_by.map(|id| format!("{id:032x}, w shows it")));
+    let waiters = screen.listing.waiters(line.id);
+    let count = number::of(waiters as u64, "exchange", "exchanges");
+    some("fetched for", (waiters > 0).then(|| format!("{count} that waited, w lists them")));
 }
 
 fn headers(
