@@ -2,7 +2,8 @@
 //!
 //! The format is `$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent
 //! "$http_referer" "$http_user_agent"` (nginx.org, ngx_http_log_module); `common` ends after the
-//! bytes.
+//! bytes. `vhost_combined` of Apache begins with the host and its port; where the first word is no
+//! address and the second is one, it is that.
 //! Quoted parts and the user have nginx's escapes `\xXX` or Apache's `\"` and `\\`; another
 //! backslash stands for itself. User, referer and user agent are absent where they are `-` or
 //! empty, and so is a host name in place of the address. Bytes that are no number are 0, and so is
@@ -37,7 +38,14 @@ pub fn decode(line: &[u8]) -> Result<Exchange<'_>, DecodeError> {
     let mut exchange = Exchange::default();
     let address = reader.word("the client's address")?;
     exchange.client_ip = std::str::from_utf8(address).ok().and_then(|text| text.parse().ok());
-    reader.word("the identity")?;
+    let identity = reader.word("the identity")?;
+    if exchange.client_ip.is_none()
+        && let Some(client) = std::str::from_utf8(identity).ok().and_then(|text| text.parse().ok())
+    {
+        exchange.host = Some(Cow::Borrowed(without_port(address)));
+        exchange.client_ip = Some(client);
+        reader.word("the identity")?;
+    }
     let user = reader.up_to(b" [", "the time in brackets")?;
     exchange.user = present(unescaped(user));
     let start = reader.at;
@@ -60,6 +68,13 @@ pub fn decode(line: &[u8]) -> Result<Exchange<'_>, DecodeError> {
         exchange.user_agent = present(reader.quoted()?);
     }
     Ok(exchange)
+}
+
+/// The host of `shop.example:443`.
+fn without_port(host: &[u8]) -> &[u8] {
+    let digits = host.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let (name, port) = host.split_at(host.len() - digits);
+    name.strip_suffix(b":").filter(|_| !port.is_empty()).unwrap_or(host)
 }
 
 /// Fills method, path, query and version from a request line; one that is none becomes the path.

@@ -15,11 +15,11 @@ mod saved;
 mod status;
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, ErrorKind, Read};
+use std::io::{self, BufWriter, ErrorKind, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use ::traffic::{
     ExchangeTally, FollowedFile, Grouping, JournalSource, OutputFormat, OutputOptions, Query,
@@ -39,7 +39,7 @@ use crate::exit::Misuse;
 use crate::hint::Hint;
 use crate::output;
 use full_screen::Watching;
-use input::Interruptible;
+use input::{Interruptible, Unpacked};
 use running_server::{LiveSource, LiveView, ServerProgress};
 use status::StatusLine;
 
@@ -74,19 +74,18 @@ pub(crate) fn command(args: &TrafficArgs) -> Result<()> {
     let selected = selected(&options);
     let needs_headers =
         vlogdump.asks_for_headers() || args.screen || args.format == "har" || selects;
-    let Source { lines, name, goes_on, server } = source(args, needs_headers, &stop)?;
+    let Source { lines, name, goes_on, server, missing } = source(args, needs_headers, &stop)?;
     if args.screen {
         let shared = Arc::clone(&server);
         let watching =
             Watching { source: lines, name: name.clone(), goes_on, options, server: shared };
         let style = Style { ascii: environment::has_only_ascii(), ..output::style() };
         let seen = full_screen::run(watching, style, &stop)?;
-        let dropped = server.dropped.load(Ordering::Relaxed);
-        let (counts, dropped_in_all) = (&seen.counts, seen.dropped + dropped);
-        let about =
-            ReportAbout { source: &name, selected: &selected, counts, dropped: dropped_in_all };
+        let losses = Source::losses(&server, &missing);
+        let (counts, dropped) = (&seen.counts, seen.dropped + losses.dropped);
+        let about = ReportAbout { source: &name, selected: &selected, counts, dropped };
         report(args, &seen.tally, &about)?;
-        return seen.watched.map_or(Ok(()), |watched| ended(watched, &vlogdump, dropped));
+        return seen.watched.map_or(Ok(()), |watched| ended(watched, &vlogdump, losses));
     }
     let mut status = StatusLine::new();
     let seen = |counts: &WatchCounts| {
@@ -108,12 +107,12 @@ pub(crate) fn command(args: &TrafficArgs) -> Result<()> {
         ::traffic::watch(lines, out, options, seen)
     };
     drop(status);
-    let dropped = server.dropped.load(Ordering::Relaxed);
+    let losses = Source::losses(&server, &missing);
     if let Ok(watched) = &watched {
-        let counts = &watched.counts;
+        let (counts, dropped) = (&watched.counts, losses.dropped);
         report(args, &tally, &ReportAbout { source: &name, selected: &selected, counts, dropped })?;
     }
-    ended(watched, &vlogdump, dropped)
+    ended(watched, &vlogdump, losses)
 }
 
 /// Lets signals end the watch, so that what was seen so far is shown, and the terminal given back.
@@ -159,11 +158,11 @@ fn source_name(args: &TrafficArgs) -> String {
 fn ended(
     watched: Result<Watched, WatchError>,
     vlogdump: &VlogdumpOptions,
-    dropped: u64,
+    losses: SourceLosses,
 ) -> Result<()> {
     match watched {
         Ok(watched) => {
-            note(&watched, vlogdump, dropped);
+            note(&watched, vlogdump, losses);
             Ok(())
         }
         // Whoever read has seen enough.
@@ -250,20 +249,42 @@ fn options(args: &TrafficArgs, vlogdump: &VlogdumpOptions) -> Result<WatchOption
 
 /// What is read.
 struct Source {
-    lines: Box<dyn Read + Send>,
+    lines: LogLines,
     /// What people call it.
     name: String,
     /// Whether it goes on until a signal.
     goes_on: bool,
     /// How the server does, if it is one.
     server: Arc<ServerProgress>,
+    /// Bytes that a journal should have and has not.
+    missing: Arc<AtomicU64>,
 }
+
+impl Source {
+    /// What of it nobody can see.
+    fn losses(server: &ServerProgress, missing: &AtomicU64) -> SourceLosses {
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        SourceLosses { dropped: of(&server.dropped), missing_bytes: of(missing) }
+    }
+}
+
+/// What was not seen of a source.
+#[derive(Debug, Clone, Copy)]
+struct SourceLosses {
+    /// Exchanges that a server dropped.
+    dropped: u64,
+    /// Bytes of a journal.
+    missing_bytes: u64,
+}
+
+type LogLines = Box<dyn Read + Send>;
 
 fn source(args: &TrafficArgs, with_headers: bool, stop: &Arc<AtomicBool>) -> Result<Source> {
     let is_named = args.server.admin.is_some() || args.server.config.is_some();
     if !is_named && (args.file.is_some() || input::has_lines()) {
         let (name, goes_on) = (source_name(args), is_stdin(args) && !input::is_file());
-        return Ok(Source { lines: log(args, stop)?, name, goes_on, server: Arc::default() });
+        let (lines, missing) = log(args, stop)?;
+        return Ok(Source { lines, name, goes_on, missing, server: Arc::default() });
     }
     let (address, token) = commands::listener(&args.server)?;
     // Names that the server does not know are ours alone.
@@ -272,40 +293,49 @@ fn source(args: &TrafficArgs, with_headers: bool, stop: &Arc<AtomicBool>) -> Res
     let view = LiveView { address, token, filter, with_headers, is_quiet };
     let live = LiveSource::open(view, Arc::clone(stop))?;
     let name = format!("the server at {address}");
-    Ok(Source { server: live.progress(), lines: Box::new(live), name, goes_on: true })
+    let (server, missing) = (live.progress(), Arc::default());
+    Ok(Source { server, missing, lines: Box::new(live), name, goes_on: true })
 }
 
-fn log(args: &TrafficArgs, stop: &Arc<AtomicBool>) -> Result<Box<dyn Read + Send>> {
+/// The lines of a log, and the bytes that are missing in a journal.
+fn log(args: &TrafficArgs, stop: &Arc<AtomicBool>) -> Result<(LogLines, Arc<AtomicU64>)> {
     let is_over = || {
         let stop = Arc::clone(stop);
         Box::new(move || stop.load(Ordering::Relaxed))
     };
     let start = if args.follow && !args.from_start { Start::Now } else { Start::First };
     let opened = |file: &Path| format!("open `{}`", file.display());
-    Ok(match args.file.as_deref().filter(|_| !is_stdin(args)) {
+    let lines: LogLines = match args.file.as_deref().filter(|_| !is_stdin(args)) {
         Some(dir) if dir.is_dir() => {
             let follows = args.follow.then(|| is_over() as Box<dyn FnMut() -> bool + Send>);
-            Box::new(JournalSource::open(dir, start, follows).with_context(|| opened(dir))?)
+            let journal = JournalSource::open(dir, start, follows).with_context(|| opened(dir))?;
+            let missing = journal.missing();
+            return Ok((Box::new(journal), missing));
         }
-        None => Box::new(Interruptible::stdin(Arc::clone(stop)).context("read standard input")?),
+        None => {
+            let stdin = Interruptible::stdin(Arc::clone(stop)).context("read standard input")?;
+            Box::new(Unpacked::new(stdin))
+        }
         Some(file) if input::is_pipe(file) => {
             let pipe = Interruptible::pipe(file, Arc::clone(stop));
-            Box::new(pipe.with_context(|| opened(file))?)
+            Box::new(Unpacked::new(pipe.with_context(|| opened(file))?))
         }
         Some(file) if args.follow => {
             let followed = FollowedFile::open(file, start, is_over());
             Box::new(followed.with_context(|| opened(file))?)
         }
-        Some(file) => {
-            let opened = File::open(file).with_context(|| opened(file))?;
-            input::unpacked(BufReader::with_capacity(64 << 10, opened))
-                .with_context(|| format!("read `{}`", file.display()))?
-        }
-    })
+        Some(file) => Box::new(Unpacked::new(File::open(file).with_context(|| opened(file))?)),
+    };
+    Ok((lines, Arc::default()))
 }
 
 /// Says what was not shown, and why an option showed nothing.
-fn note(watched: &Watched, vlogdump: &VlogdumpOptions, dropped: u64) {
+fn note(watched: &Watched, vlogdump: &VlogdumpOptions, losses: SourceLosses) {
+    let SourceLosses { dropped, missing_bytes } = losses;
+    if missing_bytes > 0 {
+        let missing = counted(missing_bytes, "byte");
+        eprintln!("note: {missing} of the journal are not there, or cannot be read");
+    }
     if dropped > 0 {
         eprintln!("note: the server dropped {dropped} exchanges, for they were not read in time");
     }

@@ -4,7 +4,8 @@
 //! old one is read to its end, and the new one from its start. A file that has become
 //! shorter is read from its start. `is_over` is asked at least ten times a second while nothing
 //! comes, and ends the source.
-//! What a journal lost or deleted is passed over: whoever watches traffic has no place to keep.
+//! What a journal lost or deleted is passed over and counted: whoever watches traffic has no place
+//! to keep.
 //! Refuses: to change what it reads.
 
 use std::fs::File;
@@ -12,6 +13,7 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -112,6 +114,10 @@ pub struct JournalSource {
     taken: usize,
     /// Whether it waits for more lines.
     follows: Option<IsOver>,
+    /// Where nothing came though there should be more.
+    stuck_at: Option<u64>,
+    has_ended: bool,
+    missing: Arc<AtomicU64>,
 }
 
 impl JournalSource {
@@ -130,7 +136,14 @@ impl JournalSource {
             let place = end.parse().map_err(|_| io::Error::other("the journal has no end"))?;
             (reader, _) = reader.resume(place).map_err(in_words)?;
         }
-        Ok(Self { reader, pending: Vec::new(), taken: 0, follows })
+        let missing = Arc::default();
+        let (pending, stuck_at) = (Vec::new(), None);
+        Ok(Self { reader, pending, taken: 0, follows, stuck_at, has_ended: false, missing })
+    }
+
+    /// The bytes of lines that the journal should have and has not, as far as it was read.
+    pub fn missing(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.missing)
     }
 
     /// Reads more lines; returns whether there were any at present.
@@ -144,27 +157,56 @@ impl JournalSource {
                     return Ok(true);
                 }
                 JournalRead::CaughtUp => return Ok(false),
-                JournalRead::Gap { .. } | JournalRead::Lost { .. } | JournalRead::Displaced(_) => {}
+                JournalRead::Gap { from, to } | JournalRead::Lost { from, to } => {
+                    self.missing.fetch_add(to.saturating_sub(from).max(1), Ordering::Relaxed);
+                }
+                JournalRead::Displaced(_) => {
+                    self.missing.fetch_add(1, Ordering::Relaxed);
+                }
             }
         }
+    }
+}
+
+impl JournalSource {
+    /// Whether all was read that the journal says it has. Where its files end before that, or
+    /// cannot be read on, the rest is missing.
+    fn is_at_its_end(&mut self) -> io::Result<bool> {
+        let end = self.reader.end().map_err(in_words)?;
+        let offset = self.reader.offset();
+        if end <= offset {
+            return Ok(true);
+        }
+        // More may have come since the last look; the same place twice is no more.
+        if self.stuck_at != Some(offset) {
+            self.stuck_at = Some(offset);
+            return Ok(false);
+        }
+        self.missing.fetch_add(end - offset, Ordering::Relaxed);
+        self.has_ended = true;
+        Ok(true)
     }
 }
 
 impl Read for JournalSource {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         while self.taken == self.pending.len() {
+            if self.has_ended {
+                return Ok(0);
+            }
             if self.more()? {
                 continue;
             }
-            match &mut self.follows {
-                Some(is_over) => {
-                    if is_over() {
-                        return Ok(0);
-                    }
-                    thread::sleep(PAUSE);
+            let Some(is_over) = &mut self.follows else {
+                if self.is_at_its_end()? {
+                    return Ok(0);
                 }
-                None => return Ok(0),
+                continue;
+            };
+            if is_over() {
+                return Ok(0);
             }
+            thread::sleep(PAUSE);
         }
         let length = out.len().min(self.pending.len() - self.taken);
         out[..length].copy_from_slice(&self.pending[self.taken..self.taken + length]);

@@ -39,6 +39,22 @@ fn reads_common_format_and_absent_parts() {
 }
 
 #[test]
+fn the_host_before_the_client_of_vhost_combined_is_the_host() {
+    let rest = "- ann [01/Jan/1970:00:00:01 +0000] \"GET / HTTP/1.1\" 200 5 \"-\" \"-\"";
+    for (first, host, client) in [
+        ("e.org:80 192.0.2.1", "e.org", "192.0.2.1"),
+        ("e.org ::1", "e.org", "::1"),
+        ("[::1]:443 192.0.2.1", "[::1]", "192.0.2.1"),
+        ("client.example", "", ""),
+    ] {
+        let line = format!("{first} {rest}");
+        let exchange = decode(line.as_bytes()).unwrap();
+        let found = ["host", "client_ip", "user"].map(|name| text(&exchange, name));
+        assert_eq!(found, [host, client, "ann"], "{first}");
+    }
+}
+
+#[test]
 fn a_request_that_is_none_becomes_the_path() {
     let line = b"::1 - - [01/Jan/1970:00:00:01 +0000] \"\\x16\\x03\" 400 5 \"-\" \"-\"";
     let exchange = decode(line).unwrap();

@@ -109,9 +109,9 @@ fn rsyslogd_receives_each_entry_and_is_a_witness_against_a_trail_written_anew() 
     assert!(out.ends_with("syslog: 6 lines about this trail, 0 contradict it\n"), "{out}");
     assert_eq!(code, 0);
 
-    // Somebody removes the trail; the next one begins anew, and holds in itself.
+    // Somebody removes the trail; that of another process begins anew, and holds in itself.
     std::fs::remove_dir_all(folder.join("data/audit")).unwrap();
-    Client::post(running.admin, "/purge?url=/y", "").send();
+    assert_eq!(run(&probe, folder).0, 0);
     assert_eq!(run(&["audit", "--verify"], folder).0, 0);
     rsyslog.lines("auth.log", 8);
     let (code, out, _) = run(&verify, folder);
@@ -122,4 +122,10 @@ fn rsyslogd_receives_each_entry_and_is_a_witness_against_a_trail_written_anew() 
     edited(&rsyslog.path("auth.log"), "[audit 1 ", "[audit 1 0");
     let (_, out, _) = run(&verify, folder);
     assert!(out.ends_with("syslog: 6 lines about this trail, 5 contradict it\n"), "{out}");
+
+    // The server knows what it has written, and goes on behind that.
+    Client::post(running.admin, "/purge?url=/y", "").send();
+    let (code, out, _) = run(&["audit", "--verify"], folder);
+    assert_eq!(code, 1);
+    assert!(out.contains("missing: entries 3 to 4 are missing before entry 5"), "{out}");
 }

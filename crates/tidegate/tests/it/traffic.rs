@@ -214,6 +214,13 @@ fn a_journal_is_shown_with_its_decisions() {
     let (_, out, _) = run(&["traffic", "data/journal", "--where", "cache == 'hit'"], folder);
     assert!(out.contains("=> GET /a?b=1 HTTP/1.1 HIT\n"), "{out}");
     assert!(!out.contains("MISS") && out.contains("Total number of requests: 2"), "{out}");
+    drop(server.server);
+    let segment = folder.join("data/journal/00000000000000000000.log");
+    let length = segment.metadata().unwrap().len();
+    std::fs::OpenOptions::new().write(true).open(&segment).unwrap().set_len(length - 9).unwrap();
+    let (_, out, err) = run(&["traffic", "data/journal"], folder);
+    assert!(out.contains("Total number of requests: 1"), "{out}");
+    assert!(err.ends_with(" bytes of the journal are not there, or cannot be read\n"), "{err}");
 }
 
 const LINE: &str = "192.0.2.7 - - [21/Nov/2026:03:54:12 +0000] \"GET /first HTTP/1.1\" 200 5\n";
@@ -251,6 +258,19 @@ fn a_reader_that_leaves_ends_it_without_a_word() {
     let output = command.args(["-c", &script]).current_dir(folder.path()).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     assert!(output.stdout.ends_with(b"GET /first HTTP/1.1 -\n"));
+}
+
+#[test]
+fn a_packed_log_is_read_from_a_pipe_and_from_a_file() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("a.log"), format!("e.org:80 {LINE}")).unwrap();
+    for script in ["gzip -c a.log | \"$0\" traffic", "gzip -c a.log > a.gz; \"$0\" traffic a.gz"] {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{script} --format ndjson"), BINARY]);
+        let output = command.current_dir(folder.path()).output().unwrap();
+        let line: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((&line["host"], &line["path"]), (&"e.org".into(), &"/first".into()), "{script}");
+    }
 }
 
 #[test]
