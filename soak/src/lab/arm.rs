@@ -186,6 +186,14 @@ impl Truth {
             // A probe that is late itself says so, and leaves the step to a quieter machine.
             Self::Step(_) if !lateness.is_quiet() && names_probe(verdicts) => Agreement::NotHere,
             Self::Outside if !lateness.is_quiet() => Agreement::NotHere,
+            // A late timer is longer than it says: each tooth stands a little further out.
+            Self::Quantised { quantum_ms, nearest } if !lateness.is_quiet() => {
+                let later = |percent: u32| quantum_ms * (1.0 + f64::from(percent) / 100.0);
+                let is_later = (1..=5)
+                    .map(later)
+                    .any(|quantum_ms| Self::Quantised { quantum_ms, nearest }.is_in(verdicts));
+                if is_later { Agreement::NotHere } else { Agreement::No }
+            }
             _ => Agreement::No,
         }
     }
