@@ -22,6 +22,7 @@ use crossterm::terminal::{Clear, ClearType, EnterAlternateScreen, LeaveAlternate
 use crossterm::{cursor, execute, queue, terminal};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::changes;
 use crate::pane::Pane;
@@ -159,6 +160,10 @@ impl Terminal {
     /// # Errors
     /// When the terminal cannot be read, as after a hang-up.
     pub fn input(&mut self, timeout: Duration) -> io::Result<Option<Input>> {
+        // crossterm takes the end of a terminal for no key, and looks again without a pause.
+        if has_hung_up()? {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the terminal has hung up"));
+        }
         if !event::poll(timeout)? {
             return Ok(None);
         }
@@ -190,6 +195,15 @@ impl Drop for Terminal {
     fn drop(&mut self) {
         give_back();
     }
+}
+
+/// Whether nobody holds the other end of the terminal any more.
+fn has_hung_up() -> io::Result<bool> {
+    let stdout = io::stdout();
+    let mut looked_at = [PollFd::new(&stdout, PollFlags::empty())];
+    poll(&mut looked_at, Some(&Timespec::default()))?;
+    let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+    Ok(looked_at[0].revents().intersects(gone))
 }
 
 /// Undoes [`Terminal::take`], once.

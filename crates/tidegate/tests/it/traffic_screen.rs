@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use rustix::process::Signal;
-use testkit::{Origin, OriginReply, TempDir};
+use testkit::{Absent, Origin, OriginReply, TempDir, require};
 
 use crate::pseudo_terminal::PseudoTerminal;
 use crate::running::{BINARY, run};
@@ -112,6 +112,32 @@ fn a_signal_gives_the_terminal_back() {
         let (status, is_as_before) = screen.end();
         assert!(status.success() && is_as_before, "{status}");
     }
+}
+
+/// Runs a program that a hang-up does not end on a terminal, lets that go when the program shows
+/// something, and prints how the program ended.
+const HANG_UP: &str = "
+import os, pty, signal, sys
+pid, terminal = pty.fork()
+if pid == 0:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    os.execv(sys.argv[1], sys.argv[1:])
+seen = b''
+while b'shown' not in seen:
+    seen += os.read(terminal, 4096)
+os.close(terminal)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+";
+
+#[test]
+fn a_terminal_that_has_gone_ends_it() {
+    let Some(python) = require("python3", Absent::Skip) else { return };
+    let folder = TempDir::new().unwrap();
+    let file = file(folder.path(), 30);
+    let mut command = Command::new(python);
+    command.args(["-c", HANG_UP, BINARY, "traffic", "--screen", &file, "--follow"]);
+    let output = command.output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "1\n");
 }
 
 #[test]
