@@ -1,6 +1,6 @@
 //! Measures calls, loads and commands, reads what others measured, and reports on all of it.
 //!
-//! Every source of measurements becomes a [`Series`](verdicts::Series), which [`verdicts`] judges.
+//! Every source of calls becomes a [`Series`](verdicts::Series), which [`verdicts`] judges.
 //! [`Report`] puts figures and verdicts together, as text, JSON or HTML.
 //!
 //! | module | gets its series from |
@@ -10,6 +10,7 @@
 //! | [`command`] | runs of a command |
 //! | [`import`] | files of others, the journal, a [`session_file`] |
 //!
+//! Traces of system calls are no calls of that kind: [`strace`] reads and judges them by itself.
 //! Invariant: a call that failed and a row that is bad are counted in the series, with the reason.
 //! Calls that are left aside on purpose are not: warm-up, partners of failed calls, other times.
 //! Never here: tokio, sampling profilers, tests and their intervals ([`verdicts`]), drawing in text
@@ -24,6 +25,7 @@ mod pages;
 pub mod probe;
 mod report;
 pub mod session_file;
+pub mod strace;
 
 pub use error::LabError;
 pub use hdr::{IntervalLog, write_percentiles};

@@ -29,7 +29,7 @@ pub(crate) use admin::AdminArgs;
 pub(crate) use audit::AuditArgs;
 pub(crate) use explain::ExplainArgs;
 pub(crate) use lab::{
-    BenchArgs, HttpArgs, LabCommand, LoadArgs, PluginArgs, ProbeArgs, Rate, ReportArgs,
+    BenchArgs, HttpArgs, LabCommand, LoadArgs, PluginArgs, ProbeArgs, Rate, ReportArgs, StraceArgs,
 };
 pub(crate) use traffic::TrafficArgs;
 

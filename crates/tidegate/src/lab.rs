@@ -13,6 +13,7 @@ mod load;
 mod misuse;
 mod probe;
 mod report;
+mod strace;
 
 use std::process::ExitCode;
 
@@ -28,6 +29,7 @@ pub(crate) fn command(command: LabCommand) -> Result<()> {
         LabCommand::Load(args) => load::run(&args),
         LabCommand::Probe(args) => probe::run(&args),
         LabCommand::Report(args) => report::run(&args),
+        LabCommand::Strace(args) => strace::run(&args),
     }
 }
 

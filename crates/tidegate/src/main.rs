@@ -45,6 +45,7 @@ mod statsd;
 mod tap;
 mod traffic;
 mod umask;
+mod unpacked;
 mod workers;
 mod wrong_config;
 

@@ -38,8 +38,9 @@ use crate::environment;
 use crate::exit::Misuse;
 use crate::hint::Hint;
 use crate::output;
+use crate::unpacked::Unpacked;
 use full_screen::Watching;
-use input::{Interruptible, Unpacked};
+use input::Interruptible;
 use running_server::{LiveSource, LiveView, ServerProgress};
 use status::StatusLine;
 

@@ -7,6 +7,7 @@ mod bench;
 mod load;
 mod probe;
 mod report;
+mod strace;
 
 use clap::Subcommand;
 
@@ -14,6 +15,7 @@ pub(crate) use bench::BenchArgs;
 pub(crate) use load::{LoadArgs, Rate};
 pub(crate) use probe::{HttpArgs, PluginArgs, ProbeArgs};
 pub(crate) use report::ReportArgs;
+pub(crate) use strace::StraceArgs;
 
 /// What to measure, and how.
 #[derive(Debug, Subcommand)]
@@ -30,4 +32,7 @@ pub(crate) enum LabCommand {
     /// Run commands again and again, and say how long one run takes; speaks hyperfine's options.
     #[command(after_help = bench::EXAMPLE)]
     Bench(Box<BenchArgs>),
+    /// Read system calls that strace has written, and say which of them requests waited for.
+    #[command(after_help = strace::EXAMPLE)]
+    Strace(Box<StraceArgs>),
 }

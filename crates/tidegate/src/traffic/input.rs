@@ -1,4 +1,4 @@
-//! Reads standard input and pipes so that a signal ends it, and unpacks what is packed.
+//! Reads standard input and pipes so that a signal ends it.
 //!
 //! They are asked ten times a second whether there is something, for a read that waits would not
 //! end by a signal. Nor would opening a named pipe that nobody writes to. After the signal it is as
@@ -6,7 +6,7 @@
 //! Never here: files that are followed, which the crate `traffic` reads.
 
 use std::fs::OpenOptions;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
@@ -17,7 +17,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-const BUFFER_BYTES: usize = 64 << 10;
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
 /// Standard input or a named pipe, up to a signal.
@@ -83,35 +82,4 @@ pub(super) fn is_pipe(path: &Path) -> bool {
 pub(super) fn is_file() -> bool {
     let found = rustix::fs::fstat(io::stdin());
     found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode).is_file())
-}
-
-/// What a packed source has inside; any other as it is. Its first bytes tell, once they are there.
-pub(super) enum Unpacked {
-    Unread(Option<Box<dyn BufRead + Send>>),
-    Begun(Box<dyn Read + Send>),
-}
-
-impl Unpacked {
-    /// Reads nothing yet.
-    pub(super) fn new(input: impl Read + Send + 'static) -> Self {
-        Self::Unread(Some(Box::new(BufReader::with_capacity(BUFFER_BYTES, input))))
-    }
-}
-
-impl Read for Unpacked {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Begun(input) => input.read(out),
-            Self::Unread(unread) => {
-                let Some(mut input) = unread.take() else { return Ok(0) };
-                let begin = input.fill_buf().map(|begin| begin.get(..4).unwrap_or(begin).to_vec());
-                *self = Self::Begun(match begin?.as_slice() {
-                    [0x1f, 0x8b, ..] => Box::new(flate2::bufread::MultiGzDecoder::new(input)),
-                    [0x28, 0xb5, 0x2f, 0xfd] => Box::new(zstd::Decoder::with_buffer(input)?),
-                    _ => Box::new(input),
-                });
-                self.read(out)
-            }
-        }
-    }
 }

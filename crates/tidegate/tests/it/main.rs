@@ -30,6 +30,7 @@ mod lab_bench;
 mod lab_cache_lock;
 mod lab_load;
 mod lab_report;
+mod lab_strace;
 mod learning;
 mod models;
 mod modes;
