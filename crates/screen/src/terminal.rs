@@ -9,7 +9,9 @@
 //! Bound: `COPY_BYTES_MAX` of a text go to the clipboard.
 //! Refuses: a stdout that is no terminal.
 
+use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::panic;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,6 +25,7 @@ use crossterm::{cursor, execute, queue, terminal};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
 use crate::changes;
 use crate::pane::Pane;
@@ -92,6 +95,8 @@ pub enum Input {
 #[derive(Debug)]
 pub struct Terminal {
     out: BufWriter<Stdout>,
+    /// Where keys come from.
+    keys: OwnedFd,
     /// What is to be seen.
     shown: Buffer,
     /// What is drawn on.
@@ -114,6 +119,7 @@ impl Terminal {
                 before(about);
             }));
         });
+        let keys = keys()?;
         terminal::enable_raw_mode()?;
         IS_TAKEN.store(true, Ordering::SeqCst);
         let taken =
@@ -121,7 +127,7 @@ impl Terminal {
         taken.inspect_err(|_| give_back())?;
         // A buffer, so that a screen is written at once, and not line by line.
         let out = BufWriter::with_capacity(FRAME_BYTES, io::stdout());
-        Ok(Self { out, shown: Buffer::default(), next: Buffer::default() })
+        Ok(Self { out, keys, shown: Buffer::default(), next: Buffer::default() })
     }
 
     /// Draws, by a function of the whole screen; only what has changed is written.
@@ -160,13 +166,32 @@ impl Terminal {
     /// # Errors
     /// When the terminal cannot be read, as after a hang-up.
     pub fn input(&mut self, timeout: Duration) -> io::Result<Option<Input>> {
-        // crossterm takes the end of a terminal for no key, and looks again without a pause.
-        if has_hung_up()? {
+        // What crossterm has read already comes first, so both waits are needed.
+        for timeout in [Duration::ZERO, timeout] {
+            self.wait(timeout)?;
+            if event::poll(Duration::ZERO)? {
+                return self.read();
+            }
+        }
+        Ok(None)
+    }
+
+    /// Waits for bytes from the terminal, or a signal. Never is crossterm asked to wait: it reads
+    /// the end of a terminal that has gone again and again.
+    fn wait(&self, timeout: Duration) -> io::Result<()> {
+        let timeout = Timespec::try_from(timeout).map_err(io::Error::other)?;
+        let mut looked_at = [PollFd::new(&self.keys, PollFlags::IN)];
+        match poll(&mut looked_at, Some(&timeout)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        if looked_at[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the terminal has hung up"));
         }
-        if !event::poll(timeout)? {
-            return Ok(None);
-        }
+        Ok(())
+    }
+
+    fn read(&self) -> io::Result<Option<Input>> {
         Ok(match event::read()? {
             Event::Key(key) if key.kind != KeyEventKind::Release => key_of(key).map(Input::Key),
             Event::Paste(text) => Some(Input::Paste(text)),
@@ -197,13 +222,12 @@ impl Drop for Terminal {
     }
 }
 
-/// Whether nobody holds the other end of the terminal any more.
-fn has_hung_up() -> io::Result<bool> {
-    let stdout = io::stdout();
-    let mut looked_at = [PollFd::new(&stdout, PollFlags::empty())];
-    poll(&mut looked_at, Some(&Timespec::default()))?;
-    let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
-    Ok(looked_at[0].revents().intersects(gone))
+/// Where keys come from.
+fn keys() -> io::Result<OwnedFd> {
+    match io::stdin().is_terminal() {
+        true => io::stdin().as_fd().try_clone_to_owned(),
+        false => Ok(File::open("/dev/tty")?.into()),
+    }
 }
 
 /// Undoes [`Terminal::take`], once.

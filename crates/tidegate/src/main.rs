@@ -49,6 +49,7 @@ mod unpacked;
 mod workers;
 mod wrong_config;
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -126,17 +127,22 @@ fn report(error: &anyhow::Error) -> ExitCode {
         return ExitCode::from(exit.0);
     }
     if let Some(wrong) = error.downcast_ref::<wrong_config::WrongConfig>() {
-        eprint!("{}", output::cleaned(&wrong.to_string()));
+        say(&output::cleaned(&wrong.to_string()));
         if let (_, Some(hint)) = hint::split(error) {
-            eprintln!("hint: {hint}");
+            say(&format!("hint: {hint}\n"));
         }
         return ExitCode::from(EXIT_CONFIG);
     }
     let misuse = error.downcast_ref::<exit::Misuse>();
     let (text, hint) = hint::split(misuse.map_or(error, |misuse| &misuse.0));
-    eprintln!("error: {}", output::cleaned(&text));
+    say(&format!("error: {}\n", output::cleaned(&text)));
     if let Some(hint) = hint {
-        eprintln!("hint: {hint}");
+        say(&format!("hint: {hint}\n"));
     }
     if misuse.is_some() { ExitCode::from(EXIT_USAGE) } else { ExitCode::FAILURE }
+}
+
+/// Prints to stderr, which may be a terminal that has gone.
+fn say(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
 }

@@ -114,13 +114,14 @@ fn a_signal_gives_the_terminal_back() {
     }
 }
 
-/// Runs a program that a hang-up does not end on a terminal, lets that go when the program shows
-/// something, and prints how the program ended.
+/// Runs a program on a terminal whose hang-up does not end it. When it shows something, the
+/// terminal is let go. Then its exit code is printed.
 const HANG_UP: &str = "
-import os, pty, signal, sys
+import fcntl, os, pty, signal, struct, sys, termios
 pid, terminal = pty.fork()
 if pid == 0:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 80, 0, 0))
     os.execv(sys.argv[1], sys.argv[1:])
 seen = b''
 while b'shown' not in seen:
