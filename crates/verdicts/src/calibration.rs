@@ -16,6 +16,7 @@
 pub mod clocks;
 pub mod handlers;
 pub mod modes;
+pub mod truth;
 
 use crate::distribution;
 use crate::random::Draw;

@@ -44,6 +44,6 @@ pub use significance::{MODES_P_MAX, SHARED_RATE_P_MIN};
 pub use split::Split;
 pub use steps::{Steps, UNTRACKED, steps};
 pub use verdict::{
-    AttributeVerdict, ExcessVerdict, Judged, LatencyMode, Modality, Outside, PhaseLock, Quantised,
-    StepShare, StepVerdict, TickCost, Tooth, Unclear, Verdict,
+    AttributeVerdict, CombEvidence, ExcessVerdict, Judged, LatencyMode, Modality, Outside,
+    PhaseLock, Quantised, StepShare, StepVerdict, TickCost, Tooth, Unclear, Verdict,
 };

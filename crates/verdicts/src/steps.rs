@@ -4,7 +4,8 @@
 //! proportion to the time spent there, which Pearson's X² tests. If they do not, the step of least
 //! binomial p, after Benjamini and Hochberg, may be blamed. It is if p is at most 1 % and the
 //! interval of its ratio above 1. Then it is taken out, and the rest is tested again. Where neither
-//! is blamed, the excess says whose the time is.
+//! is blamed, the excess says whose the time is. A step with nearly all of it is blamed, too, if slow
+//! calls are slow there more often than its part of the time explains.
 //! Invariant: "outside" needs p above [`SHARED_RATE_P_MIN`], eight slow-downs in two steps or more,
 //! and exposures as even as of two equal steps. With fewer than two columns no step is judged.
 //!
@@ -33,6 +34,10 @@ use slowdowns::Slowdowns;
 
 /// Slow-downs without which nothing is said.
 const SLOWDOWNS_MIN: u64 = 8;
+/// A part of the excess that is nearly all of it.
+const NEARLY_ALL: f64 = 0.9;
+/// Part of the largest loss from which a slow call counts.
+const MATTERS: f64 = 0.2;
 /// With fewer steps of equal exposure, "outside" and "in that step" look the same.
 const STEPS_MIN: f64 = 2.0;
 
@@ -77,6 +82,10 @@ pub fn steps(series: &Series, split: &Split, seed: u64) -> Steps {
         && whole.ms > 0.0
     {
         let (part, ci) = excess.part(&whole);
+        if let Some(verdict) = tests.nearly_all(step, part, ci, split) {
+            verdicts.push(Verdict::Step(verdict));
+            return Steps { verdicts, shares };
+        }
         let (step, shares, whole_ms) = (step.name.to_owned(), shares.clone(), whole.ms);
         let Undecided { reason, calls_needed } = reason;
         let excess = ExcessVerdict { step, part, ci, whole_ms, reason, calls_needed, shares };
@@ -169,6 +178,41 @@ impl StepTests<'_> {
         let ci = count_tests::poisson_interval(total).map(|bound| bound / seconds);
         let (rate_per_second, shares) = (total as f64 / seconds, self.shares.to_vec());
         Ok(Outside { rate_per_second, ci, p, admission_step: None, shares })
+    }
+
+    /// The step that has nearly all of the excess, if slow calls are slow in it more often than its
+    /// part of the time explains.
+    fn nearly_all(
+        &self,
+        step: &StepColumn<'_>,
+        part: f64,
+        ci: [f64; 2],
+        split: &Split,
+    ) -> Option<StepVerdict> {
+        let at = self.columns.iter().position(|other| other.name == step.name)?;
+        let share = self.found.exposures_ms[at] / self.found.exposures_ms.iter().sum::<f64>();
+        if self.columns.len() < 2 || part < NEARLY_ALL || ci[0] <= share {
+            return None;
+        }
+        let usual = |ms: &[f64]| Sorted::new(ms).median();
+        let (usual_total, usual_step) = (usual(&self.series.total_ms), usual(&step.ms));
+        let lost = |row: u32| self.series.total_ms[row as usize] - usual_total;
+        let most = split.slow.iter().map(|row| lost(*row)).fold(0.0, f64::max);
+        let slow = (0..self.series.len() as u32).filter(|row| lost(*row) > MATTERS * most);
+        let (mut calls, mut there) = (0, 0);
+        for row in slow {
+            calls += 1;
+            there += u64::from(step.ms[row as usize] - usual_step > 0.5 * lost(row));
+        }
+        let p = count_tests::binomial_tail(there, calls, share);
+        let ratio = part / share;
+        (p <= STEP_P_MAX / self.columns.len() as f64).then(|| StepVerdict {
+            step: step.name.to_owned(),
+            ratio,
+            ci: ci.map(|part| part / share),
+            p: p * self.columns.len() as f64,
+            shares: self.shares.to_vec(),
+        })
     }
 
     /// The step with the most slow-downs for its time, if that is beyond chance.

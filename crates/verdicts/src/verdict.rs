@@ -87,14 +87,20 @@ pub struct Quantised {
     pub offset_ms: f64,
     /// The occupied teeth.
     pub teeth: Vec<Tooth>,
-    /// Share of calls on the teeth above the lowest possible one.
+    /// Where undelayed calls stand, in milliseconds; absent where none are seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_ms: Option<f64>,
+    /// Share of calls that wait: those on teeth, undelayed ones left out.
     pub share: f64,
-    /// Share of the time above the typical latency that those calls account for.
+    /// 95 % interval of the share.
+    pub share_ci: [f64; 2],
+    /// Share of the time above the base, or else above the fastest call, that they account for.
     pub excess_share: f64,
-    /// Global p-value of the search, by simulation of the null.
-    pub p: f64,
-    /// p-value of the quantum on the half of the calls that the search did not see.
-    pub p_confirmed: f64,
+    /// 95 % interval of that.
+    pub excess_share_ci: [f64; 2],
+    /// What the comb stands on.
+    #[serde(flatten)]
+    pub evidence: CombEvidence,
     /// Where it was found: `all` calls or the `tail` of slow ones.
     pub within: String,
     /// Whether the calls also end in step with a clock of this period: false says that the timer
@@ -104,6 +110,29 @@ pub struct Quantised {
     /// The known timer of nearest period; a hint, never evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nearest: Option<String>,
+}
+
+/// What a comb stands on.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CombEvidence {
+    /// Global p-value of the search: calculated where places stand out, else by simulation.
+    pub p: f64,
+    /// The least p-value that so many draws can give; absent where it is calculated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p_least: Option<f64>,
+    /// p-value of the quantum on the half of the calls that the search did not see; absent where
+    /// all calls were needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p_confirmed: Option<f64>,
+    /// Chance that the teeth are fixed places which fit a law by accident, even odds before.
+    pub p_places: f64,
+    /// Share of the calls that stand on a tooth or around the base.
+    pub explained: f64,
+    /// Whether the calls have times. Without, the order of rows means nothing.
+    pub is_ordered: bool,
+    /// How the calls leave, if one at a time: `convoy` or `tokens`. Known from their times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<String>,
 }
 
 /// A tooth of a comb.
@@ -127,6 +156,10 @@ pub struct Modality {
     /// Milliseconds of the finest step that the times are measured in, where that shows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolution_ms: Option<f64>,
+    /// Whether the modes are fixed places: narrow ones, which no quantum explains better.
+    pub is_fixed: bool,
+    /// Share of the calls that stand at the modes.
+    pub explained: f64,
 }
 
 /// A mode: a hump of the distribution that holds enough calls.

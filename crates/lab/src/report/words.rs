@@ -76,25 +76,27 @@ fn quantised(comb: &Quantised) -> Words {
     let quantum = exact(comb.quantum_ms, comb.ci_ms);
     let within = if comb.within == "tail" { " among the slow ones" } else { "" };
     let spacing = match comb.spacing.as_str() {
+        // Waits that add up stand one unit below those that do not.
+        "geometric" if comb.offset_ms < -comb.quantum_ms / 2.0 => {
+            format!("the sums of {quantum}, doubled each time")
+        }
         "geometric" => format!("powers of two of {quantum}"),
         _ => format!("multiples of {quantum}"),
     };
+    let what_for = match comb.evidence.pace.as_deref() {
+        Some("convoy") => "for other calls, one at a time (a lock or a single worker)",
+        Some(_) => "for a token, one at a time (a rate limit)",
+        None => "for a timer",
+    };
     let sentence = format!(
-        "Latencies{within} stand at {spacing}: {} of the calls wait for a timer, which accounts \
-         for {} of the time above typical.",
+        "Latencies{within} stand at {spacing}{}: {} of the calls wait {what_for}, which accounts \
+         for {} of the time above {}.",
+        comb.base_ms.map_or_else(String::new, |base| format!(" above {}", time(base))),
         percent(comb.share),
-        percent(comb.excess_share)
+        percent(comb.excess_share),
+        if comb.base_ms.is_some() { "that" } else { "the fastest call" },
     );
-    let teeth: Vec<String> = comb
-        .teeth
-        .iter()
-        .map(|tooth| format!("{} at {}", count(tooth.calls), time(tooth_ms(comb, tooth.k))))
-        .collect();
-    let mut figures = vec![
-        format!("quantum {} (95 %), offset {}", interval(comb.ci_ms), time(comb.offset_ms)),
-        format!("calls on the teeth: {}", teeth.join(", ")),
-        format!("by chance: {}; on the half not searched: {}", p(comb.p), p(comb.p_confirmed)),
-    ];
+    let mut figures = comb_figures(comb);
     match comb.phase_locked {
         Some(true) => figures
             .push("calls end in step with a clock: a tick, whenever the call began".to_owned()),
@@ -103,15 +105,64 @@ fn quantised(comb: &Quantised) -> Words {
         ),
         None => {}
     }
-    figures
-        .extend(comb.nearest.iter().map(|timer| format!("nearest known timer (a hint): {timer}")));
+    figures.extend(
+        comb.nearest.iter().map(|timer| format!("known timers of this period (a hint): {timer}")),
+    );
     words("quantised", sentence, figures, Ink::Alarm)
+}
+
+/// What a comb stands on.
+fn comb_figures(comb: &Quantised) -> Vec<String> {
+    let teeth: Vec<String> = comb
+        .teeth
+        .iter()
+        .map(|tooth| format!("{} at {}", count(tooth.calls), time(tooth_ms(comb, tooth.k))))
+        .collect();
+    let found = &comb.evidence;
+    let between = |[low, high]: [f64; 2]| format!("{} to {}", percent(low), percent(high));
+    let least = found.p_least.filter(|least| found.p <= *least);
+    let by_chance = match least {
+        Some(least) => format!("at most {}, the least that the draws can tell", p(least)),
+        None => p(found.p),
+    };
+    let confirmed = found
+        .p_confirmed
+        .map_or_else(String::new, |half| format!("; on the half not searched: {}", p(half)));
+    let mut figures = vec![
+        format!("quantum {} (95 %), offset {}", interval(comb.ci_ms), time(comb.offset_ms)),
+        format!("calls on the teeth: {}", teeth.join(", ")),
+        format!(
+            "{} of the calls wait (95 %), {} of the time; base and teeth explain {} of the calls",
+            between(comb.share_ci),
+            between(comb.excess_share_ci),
+            percent(found.explained)
+        ),
+        format!("by chance: {by_chance}{confirmed}"),
+        format!("fixed places that fit by accident: {}", p(found.p_places)),
+    ];
+    if !found.is_ordered {
+        figures.push(
+            "the calls have no times: the order of rows says nothing, and a server's pause under a \
+             fixed rate of sending may look like this"
+                .to_owned(),
+        );
+    }
+    figures
 }
 
 fn multimodal(modality: &Modality) -> Words {
     let at =
         modality.modes.iter().map(|mode| format!("{} ({})", time(mode.at_ms), percent(mode.share)));
     let at: Vec<String> = at.collect();
+    if modality.is_fixed {
+        let sentence = format!(
+            "{} fixed latencies, at {}, which hold {} of the calls; no quantum explains them.",
+            modality.modes.len(),
+            listed(&at),
+            percent(modality.explained)
+        );
+        return words("fixed places", sentence, mode_figures(modality), Ink::Alarm);
+    }
     let sentence =
         format!("{} humps, at {}; no comb of three teeth.", modality.modes.len(), listed(&at));
     words("multimodal", sentence, mode_figures(modality), Ink::Alarm)
@@ -169,8 +220,9 @@ fn locked(lock: &PhaseLock) -> Words {
             time(lock.share * lock.period_ms / 2.0)
         ));
     }
-    figures
-        .extend(lock.nearest.iter().map(|timer| format!("nearest known timer (a hint): {timer}")));
+    figures.extend(
+        lock.nearest.iter().map(|timer| format!("known timers of this period (a hint): {timer}")),
+    );
     match is_slight {
         true => words("slightly locked to a clock", sentence, figures, Ink::Plain),
         false => words("locked to a clock", sentence, figures, Ink::Alarm),

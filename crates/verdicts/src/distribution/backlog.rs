@@ -11,7 +11,7 @@
 //!   for such a distance to tell.
 //!
 //! Invariant: the evidence for the comb is not looked at, so a faint one is refused no sooner.
-//! Callers pass the calls in their order, not sorted.
+//! Without times of the calls there is no order, and only the second thing is asked.
 //! After a change count combs again (`examples/calibrate.rs`, docs/lab/trust.md): two rows are
 //! ramps.
 
@@ -24,6 +24,8 @@ const DOWN_MIN: f64 = 0.75;
 const BY_CHANCE: f64 = 2.5;
 /// Steps down, of the calls above the lowest tooth.
 const STEPS_MIN: f64 = 0.3;
+/// Of the steps down, those behind another one.
+const CHAINED_MIN: f64 = 0.2;
 /// Calls that have an exact partner a tooth below.
 const EXACT_MIN: f64 = 0.4;
 
@@ -33,16 +35,16 @@ const DENOMINATORS: std::ops::RangeInclusive<u32> = 1..=8;
 /// Calls nearer to each other than so many times the exactness asked for have partners by chance.
 const CROWDED: f64 = 20.0;
 
-/// Returns whether the comb of `line` is the draining of a backlog. `values` are in the order of
-/// the calls; `step` is that of the clock.
-pub(super) fn is_backlog(values: &[f64], line: &CombLine, step: f64) -> bool {
+/// Returns whether the comb of `line` is the draining of a backlog. `calls` are in their order, and
+/// empty where that is not known; `values` are in any. `step` is that of the clock.
+pub(super) fn is_backlog(calls: &[f64], values: &[f64], line: &CombLine, step: f64) -> bool {
     let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
     let reach = (3.0 * line.jitter).min(line.quantum / 3.0);
     let intervals = NUMERATORS.flat_map(|above| {
         DENOMINATORS.map(move |below| line.quantum * f64::from(above) / f64::from(below))
     });
     let mut descents =
-        intervals.map(|interval| descends(values, lowest, interval, reach.min(interval / 3.0)));
+        intervals.map(|interval| descends(calls, lowest, interval, reach.min(interval / 3.0)));
     descents.any(|descends| descends) || repeats(values, lowest, line, step)
 }
 
@@ -50,12 +52,17 @@ pub(super) fn is_backlog(values: &[f64], line: &CombLine, step: f64) -> bool {
 /// took as much more much more rarely.
 fn descends(values: &[f64], lowest: f64, interval: f64, reach: f64) -> bool {
     let (mut above, mut down, mut up) = (0.0, 0.0, 0.0);
+    // A burst goes down once, from its slowest call to the next burst.
+    let (mut chained, mut was_down) = (0.0, false);
     for pair in values.windows(2) {
         if pair[0] > lowest + interval - reach {
             above += 1.0;
         }
         let by = pair[1] - pair[0];
-        if (by + interval).abs() <= reach {
+        let is_down = (by + interval).abs() <= reach;
+        chained += f64::from(u8::from(is_down && was_down));
+        was_down = is_down;
+        if is_down {
             down += 1.0;
         } else if (by - interval).abs() <= reach {
             up += 1.0;
@@ -63,6 +70,7 @@ fn descends(values: &[f64], lowest: f64, interval: f64, reach: f64) -> bool {
     }
     let steps = down + up;
     down > 0.0
+        && chained >= CHAINED_MIN * down
         && down >= STEPS_MIN * above
         && down >= DOWN_MIN * steps
         && down - up >= BY_CHANCE * steps.sqrt()
@@ -85,7 +93,7 @@ fn repeats(values: &[f64], lowest: f64, line: &CombLine, step: f64) -> bool {
         return false;
     }
     let mut gaps: Vec<f64> = Vec::new();
-    for value in &sorted {
+    for value in &sorted[low..] {
         let partner = value - line.quantum;
         let place = sorted.partition_point(|other| *other < partner);
         let near = [place.wrapping_sub(1), place].into_iter().filter_map(|place| sorted.get(place));

@@ -47,7 +47,7 @@ const HALF_TOOTH_CALLS: f64 = 2.0;
 pub(super) struct CombSearch<'a> {
     /// Milliseconds of each event, dithered, in any order.
     pub values: &'a [f64],
-    /// Milliseconds of each call in the order of the calls.
+    /// Milliseconds of each call in the order of the calls; empty where that is not known.
     pub calls: &'a [f64],
     /// What no value can be below: 0, or the cut of a tail.
     pub floor: f64,
@@ -78,7 +78,7 @@ impl CombSearch<'_> {
         if !line.is_straight || self.hopeless(&frame, comb.score) {
             return None;
         }
-        if backlog::is_backlog(self.calls, &line, self.step) {
+        if backlog::is_backlog(self.calls, self.values, &line, self.step) {
             return None;
         }
         let p = self.p(&frame, comb.score);

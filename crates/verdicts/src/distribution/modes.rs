@@ -54,7 +54,9 @@ pub(super) fn find(values: &[f64], seed: u64) -> (Modality, bool) {
     let cuts = tops(&curve, least).windows(2).map(|pair| between(pair).exp() - shift).collect();
     let modes = modes(values, cuts, calls, &mut draw);
     let several = several && modes.len() > 1;
-    (Modality { modes, p, p_dip, resolution_ms: None }, several)
+    let explained = modes.iter().map(|mode| mode.share).sum();
+    let (resolution_ms, is_fixed) = (None, false);
+    (Modality { modes, p, p_dip, resolution_ms, is_fixed, explained }, several)
 }
 
 /// The modes between `cuts` that hold so many calls.

@@ -104,6 +104,11 @@ pub(super) fn p_value(observed: f64, mut score: impl FnMut() -> f64) -> f64 {
     f64::from(1 + reached) / f64::from(1 + COMB_DRAWS)
 }
 
+/// Returns the least p-value that the draws can give.
+pub(super) fn p_least() -> f64 {
+    f64::from(1 + FIRST).recip()
+}
+
 /// What is added before taking logarithms, so that 0 has one and the finest times do not stretch.
 pub(super) fn shift(values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;

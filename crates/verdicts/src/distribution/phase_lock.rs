@@ -19,7 +19,7 @@ use super::fit;
 use super::resolution::Resolution;
 use super::spectrum::{Frame, SearchRange};
 use super::teeth::{Comb, Points};
-use super::timers;
+use super::{tail, timers};
 use crate::quantiles::Sorted;
 use crate::series::Series;
 use crate::significance::LOCKED_P_MAX;
@@ -33,6 +33,8 @@ const FREE_MIN: f64 = 0.003;
 const PERIODS: f64 = 16_384.0;
 /// A period is at least so many steps of the clock.
 const STEPS_MIN: f64 = 8.0;
+/// Times that a period may be what a sharp tick's own is a multiple of.
+const MULTIPLES: u32 = 64;
 /// Calls beside the tick, at least, to hold those on it against.
 const BESIDE_MIN: usize = 10;
 /// Part of all time below which a tick does not matter.
@@ -53,12 +55,26 @@ pub(super) fn in_step(series: &Series, ms: f64) -> Option<bool> {
     (spans.ended(ms) <= LOCKED_P_MAX).then_some(true)
 }
 
-/// Searches for a clock that the calls end with.
+/// Searches for a clock that the calls end with, or else the slow ones: what stops a server now and
+/// then is met by few calls.
 pub(super) fn search(series: &Series) -> Option<PhaseLock> {
-    let spans = Spans::of(series)?;
+    let all = Spans::of(series)?;
+    let began = resolution(&series.began_ms);
+    let slow = || {
+        let lengths: Vec<f64> = all.0.iter().map(|span| span[1] - span[0]).collect();
+        let cut = tail::cut(&lengths)?;
+        let slow = all.0.iter().filter(|span| span[1] - span[0] > cut).copied().collect();
+        search_in(&Spans(slow), &all, began)
+    };
+    search_in(&all, &all, began).or_else(slow)
+}
+
+/// Searches for a clock that the calls `spans` end with, of `all`. Their beginnings are those of all
+/// calls: slow ones are chosen by what strikes them.
+fn search_in(spans: &Spans, all: &Spans, began_step: f64) -> Option<PhaseLock> {
     let ends: Vec<f64> = spans.0.iter().map(|span| span[1]).collect();
     let (low, high) = (*ends.first()?, *ends.last()?);
-    let step = Resolution::of(&ends).at(high - low).max(resolution(&series.began_ms));
+    let step = Resolution::of(&ends).at(high - low).max(began_step);
     let width = high - low;
     let cycles = (width / (STEPS_MIN * step).max(f64::MIN_POSITIVE)).min(PERIODS);
     if ends.len() < 2 * BOUTS_MIN || cycles < BOUTS_MIN as f64 {
@@ -68,16 +84,21 @@ pub(super) fn search(series: &Series) -> Option<PhaseLock> {
     let candidates = frame.candidates(&frame.histogram(&ends));
     // The spectrum tests so many periods, five times as close as chance can tell them apart.
     let tested = 5.0 * cycles;
-    let period = candidates
-        .into_iter()
-        .filter(|period| *period <= width / BOUTS_MIN as f64)
-        .filter(|period| spans.ended(*period) * tested <= LOCKED_P_MAX)
-        .max_by(f64::total_cmp)?;
+    let longest = width / BOUTS_MIN as f64;
+    let is_locked =
+        |period: &f64| *period <= longest && spans.ended(*period) * tested <= LOCKED_P_MAX;
+    let period = candidates.into_iter().filter(is_locked).max_by(f64::total_cmp)?;
+    // Sharp ticks are as much in step with each part of their period.
+    let multiples = (2..=MULTIPLES).rev().map(|times| period * f64::from(times));
     let points = Points { at: &ends, calls: &[], width: 0.0, tooth: 0.0 };
-    let comb = points.folded(period)?;
-    let line = fit::line(&ends, &comb)?;
-    let p = spans.ended(line.quantum) * tested;
-    if p > LOCKED_P_MAX || [period, line.quantum].iter().any(|ms| spans.begin_in_step(*ms)) {
+    let tried = multiples.filter(is_locked).chain([period]);
+    let (comb, line, p) = tried.into_iter().find_map(|period| {
+        let comb = points.folded(period)?;
+        let line = fit::line(&ends, &comb)?;
+        let p = spans.ended(line.quantum) * tested;
+        (p <= LOCKED_P_MAX).then_some((comb, line, p))
+    })?;
+    if [period, line.quantum].iter().any(|ms| all.begin_in_step(*ms)) {
         return None;
     }
     let (calls, within) = comb
@@ -85,11 +106,12 @@ pub(super) fn search(series: &Series) -> Option<PhaseLock> {
         .iter()
         .fold((0.0, 0.0), |(calls, within), cell| (calls + cell.calls, within + cell.within));
     let share = ((within / calls - comb.window) / (1.0 - comb.window)).clamp(0.0, 1.0);
+    let share = share * spans.0.len() as f64 / all.0.len() as f64;
     Some(PhaseLock {
         period_ms: line.quantum,
         ci_ms: [line.quantum - line.margin, line.quantum + line.margin],
         share,
-        cost: spans.cost(&comb, share),
+        cost: all.cost(&comb, share),
         p,
         nearest: timers::nearest(line.quantum),
     })

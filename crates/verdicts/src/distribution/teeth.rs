@@ -15,8 +15,8 @@
 
 /// Phases told apart.
 const PHASES: usize = 128;
-/// Widths of the window around a tooth, in phases: 3 % to 31 % of the spacing.
-const WINDOWS: [usize; 5] = [4, 8, 16, 28, 40];
+/// Widths of the window around a tooth, in phases: 1.6 % to 31 % of the spacing.
+const WINDOWS: [usize; 6] = [2, 4, 8, 16, 28, 40];
 /// Calls on an occupied tooth of a whole sample, at least.
 pub(super) const TOOTH_CALLS: f64 = 5.0;
 /// Occupied teeth, at least.

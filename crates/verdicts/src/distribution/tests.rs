@@ -54,8 +54,12 @@ fn waiters_of_a_cache_lock_are_quantised_and_their_timer_starts_with_the_call() 
     for bursts in [25, 50] {
         let found = comb(&cache_lock(bursts, |draw| 50.0 + 2_150.0 * draw.fraction()));
         assert!((found.quantum_ms / 500.0 - 1.0).abs() < 0.01, "{found:?}");
-        assert!(found.teeth.len() >= 3 && found.share > 0.6 && found.p <= 0.005, "{found:?}");
-        assert_eq!(found.nearest.as_deref(), Some("nginx cache lock"));
+        assert!(
+            found.teeth.len() >= 3 && found.share > 0.6 && found.evidence.p <= 0.005,
+            "{found:?}"
+        );
+        let nearest = found.nearest.unwrap();
+        assert!(nearest.starts_with("one of: nginx cache lock ("), "{nearest}");
         assert_ne!(found.phase_locked, Some(true));
     }
 }
@@ -138,7 +142,10 @@ fn doubling_waits_are_a_geometric_comb() {
         (0..200).map(|_| 100.0 * 2_f64.powi(draw.below(5) as i32) * (1.0 + 0.02 * draw.fraction()));
     let found = comb(&series(calls.collect()));
     assert_eq!(found.spacing, "geometric");
-    assert!((found.quantum_ms / 100.0 - 1.0).abs() < 0.03 && found.offset_ms == 0.0, "{found:?}");
+    assert!(
+        (found.quantum_ms / 100.0 - 1.0).abs() < 0.03 && found.offset_ms.abs() < 3.0,
+        "{found:?}"
+    );
     assert_eq!(found.teeth.iter().map(|tooth| tooth.k).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
 }
 
@@ -183,7 +190,8 @@ fn a_backlog_that_drains_at_a_fixed_rate_is_no_comb() {
         calls.extend((0..20).map(|late| pause - 50.0 * f64::from(late) + 0.5 * draw.fraction()));
         calls.extend((0..60).map(|_| 2.0 + 0.3 * draw.normal().abs()));
     }
-    let verdicts = judge(&series(calls), 1);
+    let began_ms = (0..calls.len()).map(|call| 50.0 * call as f64).collect();
+    let verdicts = judge(&Series { began_ms, ..series(calls) }, 1);
     assert!(!matches!(verdicts[0], Verdict::Quantised(_)), "{verdicts:?}");
 }
 
@@ -282,5 +290,5 @@ fn so_many_calls_on_a_tooth_that_neighbours_touch_are_no_backlog() {
     // More calls only crowd the teeth, which is for `is_backlog` alone to tell.
     let (quantum, origin, jitter) = (500.0, 501.5, 0.87);
     let line = super::fit::CombLine { quantum, origin, jitter, margin: 0.02, is_straight: true };
-    assert!(!super::backlog::is_backlog(&times(20_000), &line, 1e-3));
+    assert!(!super::backlog::is_backlog(&times(20_000), &times(20_000), &line, 1e-3));
 }

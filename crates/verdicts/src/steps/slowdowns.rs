@@ -5,6 +5,7 @@
 //! - six robust standard deviations (1.4826 times the median distance from the median);
 //! - the distance beyond which an exponential tail leaves a tenth of a call, over all steps: jitter
 //!   with a long tail is no slow-down. The tail goes through the median and the upper quartile;
+//!   Where a gap parts slow values from the usual ones, both end in its middle at the latest;
 //! - a fifth of what slowed-down calls as a whole usually lose: less does not make calls slow. The
 //!   first two rules, on whole calls, find those calls; if there are none, no step has a slow-down.
 //!
@@ -24,6 +25,11 @@ const DEVIATIONS: f64 = 6.0;
 const BY_CHANCE: f64 = 0.1;
 /// Part of a slowed-down call's loss.
 const PART_OF_LOSS: f64 = 0.2;
+/// A gap is so many times as wide as what is below it is spread, at least this part of the median,
+/// and has so many calls above it.
+const GAP: f64 = 2.5;
+const GAP_PART: f64 = 0.5;
+const GAP_CALLS: usize = 8;
 /// The least exposure of a step, as part of all: a step that usually takes no time has little.
 const EXPOSURE_MIN: f64 = 1e-4;
 
@@ -52,7 +58,7 @@ impl Slowdowns {
         for (step, sorted) in steps.iter().zip(sorted) {
             let usual = sorted.median().max(0.0);
             let beyond_ms = match loss_ms {
-                Some(loss) => beyond(sorted, comparisons).max(PART_OF_LOSS * loss),
+                Some(loss) => least_beyond(sorted, comparisons).max(PART_OF_LOSS * loss),
                 None => f64::INFINITY,
             };
             let is_slow = |ms: &f64| *ms > sorted.median() + beyond_ms;
@@ -92,13 +98,32 @@ impl Slowdowns {
 /// The median loss of calls that were slowed down; nothing when none was.
 fn usual_loss(total_ms: &[f64], comparisons: f64) -> Option<f64> {
     let sorted = Sorted::new(total_ms);
-    let threshold = sorted.median() + beyond(&sorted, comparisons);
+    let threshold = sorted.median() + least_beyond(&sorted, comparisons);
     let from = sorted.values().partition_point(|ms| *ms <= threshold);
     let slowed = &sorted.values()[from..];
     slowed.get(slowed.len() / 2).map(|ms| ms - sorted.median())
 }
 
-/// How far beyond its median a value must lie.
+/// How far beyond its median a value must lie: to the middle of a gap, where one parts the slow
+/// calls from the others, because then they decide none of the figures of [`beyond`].
+fn least_beyond(sorted: &Sorted, comparisons: f64) -> f64 {
+    let beyond = beyond(sorted, comparisons);
+    gap(sorted).map_or(beyond, |middle| beyond.min(middle - sorted.median()))
+}
+
+/// The middle of the first gap above the median that is far wider than the values below it are
+/// spread, and that parts enough calls.
+fn gap(sorted: &Sorted) -> Option<f64> {
+    let (median, low) = (sorted.median(), sorted.at(0.05));
+    let values = &sorted.values()[sorted.len() / 2..];
+    let parted = values.len().saturating_sub(GAP_CALLS);
+    values.windows(2).take(parted).find_map(|pair| {
+        let wide = (GAP * (pair[0] - low)).max(GAP_PART * median.abs());
+        (pair[1] - pair[0] > wide.max(1e-6)).then(|| (pair[0] + pair[1]) / 2.0)
+    })
+}
+
+/// How far beyond its median a value must lie, by the usual ones.
 fn beyond(sorted: &Sorted, comparisons: f64) -> f64 {
     let (median, quartile) = (sorted.median(), sorted.at(0.75));
     // Coarse clocks give quartiles that are equal: jitter then is at least a step of the clock.

@@ -1,6 +1,6 @@
 //! Claims about verdicts in words.
 
-use verdicts::{LatencyMode, StepShare, Tooth, Unclear};
+use verdicts::{CombEvidence, LatencyMode, StepShare, Tooth, Unclear};
 
 use super::*;
 
@@ -13,11 +13,16 @@ fn comb() -> Quantised {
         teeth: vec![Tooth { k: 1, calls: 412 }, Tooth { k: 2, calls: 96 }],
         share: 0.18,
         excess_share: 0.71,
-        p: 0.001,
-        p_confirmed: 3e-9,
+        evidence: CombEvidence {
+            p: 0.001,
+            p_least: Some(0.001),
+            p_confirmed: Some(3e-9),
+            ..CombEvidence::default()
+        },
         within: "all".into(),
         phase_locked: Some(false),
         nearest: Some("nginx cache lock".into()),
+        ..Quantised::default()
     }
 }
 
@@ -32,10 +37,12 @@ fn a_comb_is_said_with_quantum_teeth_and_hint() {
         "71 % of the time",
         "499.6 to 500.9 ms",
         "412 at 501 ms, 96 at 1.00 s",
+        "at most p = 0.001",
         "p = 3e-9",
+        "the order of rows says nothing",
         "the timer starts with the call",
         "(a hint): nginx cache lock",
-        "judged at 0.50 % of false alarms, by 1,999 draws at most nearest known",
+        "judged at 0.50 % of false alarms, by 1,999 draws at most known timers",
     ] {
         assert!(whole.contains(text), "no `{text}` in {whole}");
     }

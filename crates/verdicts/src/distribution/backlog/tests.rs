@@ -27,7 +27,7 @@ fn pauses(draw: &mut Draw) -> Vec<f64> {
 fn pauses_at_a_fixed_rate_are_a_backlog_by_any_multiple_of_the_interval() {
     let calls = pauses(&mut Draw::new(1, 0));
     for quantum in [5.0, 10.0, 20.0, 30.0] {
-        assert!(is_backlog(&calls, &line(quantum), 1e-6), "{quantum}");
+        assert!(is_backlog(&calls, &calls, &line(quantum), 1e-6), "{quantum}");
     }
 }
 
@@ -47,7 +47,7 @@ fn what_corrects_for_coordinated_omission_is_a_backlog_by_any_fraction_of_the_in
         }
     }
     for quantum in [10.0 / 3.0, 4.0, 5.0, 10.0] {
-        assert!(is_backlog(&calls, &line(quantum), 1e-6), "{quantum}");
+        assert!(is_backlog(&calls, &calls, &line(quantum), 1e-6), "{quantum}");
     }
 }
 
@@ -60,7 +60,7 @@ fn pauses_in_any_order_are_known_by_their_exact_distances() {
         calls.extend((0..=(pause / 10.0) as u32).map(|late| pause - 10.0 * f64::from(late)));
     }
     calls.sort_unstable_by(f64::total_cmp);
-    assert!(is_backlog(&calls, &line(10.0), 1e-9));
+    assert!(is_backlog(&calls, &calls, &line(10.0), 1e-9));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn teeth_that_calls_meet_in_any_order_are_no_backlog() {
             let calls: Vec<f64> = (0..100)
                 .map(|_| 10.0 * (1 + draw.below(teeth as usize)) as f64 + 0.5 * draw.normal())
                 .collect();
-            assert!(!is_backlog(&calls, &line(10.0), 1e-6), "{teeth} teeth, seed {seed}");
+            assert!(!is_backlog(&calls, &calls, &line(10.0), 1e-6), "{teeth} teeth, seed {seed}");
         }
     }
 }

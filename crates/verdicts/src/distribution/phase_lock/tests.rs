@@ -30,7 +30,10 @@ fn calls_that_wait_for_a_tick_are_locked_to_it() {
     assert!(lock.share > 0.9 && lock.p <= 0.001, "{lock:?}");
     assert_eq!(
         lock.nearest.as_deref(),
-        Some("sleep or poll of a tenth of a second, or CFS quota period")
+        Some(
+            "one of: sleep or poll of a tenth of a second; CFS quota period (in step with a clock, \
+             counted in nr_throttled)"
+        )
     );
     assert_eq!(in_step(&series, 100.0), Some(true));
 }
