@@ -4,8 +4,8 @@
 //! proportion to the time spent there, which Pearson's X² tests. If they do not, the step of least
 //! binomial p, after Benjamini and Hochberg, may be blamed. It is if p is at most 1 % and the
 //! interval of its ratio above 1. Then it is taken out, and the rest is tested again. Where neither
-//! is blamed, the excess says whose the time is. A step with nearly all of it is blamed, too, if slow
-//! calls are slow there more often than its part of the time explains.
+//! is blamed, the excess says whose the time is. A step with nearly all of it is blamed, too, if
+//! slow calls are slow there more often than its part of the time explains.
 //! Invariant: "outside" needs p above [`SHARED_RATE_P_MIN`], eight slow-downs in two steps or more,
 //! and exposures as even as of two equal steps. With fewer than two columns no step is judged.
 //!

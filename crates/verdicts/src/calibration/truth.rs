@@ -79,7 +79,7 @@ pub fn rows() -> Vec<TruthRow> {
     order_rows(&mut rows);
     clock_rows(&mut rows);
     step_rows(&mut rows);
-    shape_rows(&mut rows);
+    timer_rows(&mut rows);
     smooth_rows(&mut rows);
     rows
 }
@@ -246,7 +246,7 @@ fn step_claims(planted: &NamedStep, set: u64) -> Claimed {
 }
 
 /// Point 8: causes by their shape.
-fn shape_rows(rows: &mut Vec<TruthRow>) {
+fn timer_rows(rows: &mut Vec<TruthRow>) {
     const BOTH: &[&str] = &["both named", "one of them"];
     rows.push(TruthRow::new("quanta of 40 and 500 ms, 1,000 calls", BOTH, |draw, set| {
         let found = combs(&samples::two_combs(draw), set);

@@ -1,9 +1,9 @@
-//! Says how calls leave that wait for one another: one at a time, each after its own work, or one
-//! for each token of a limiter.
+//! Says how calls leave that wait for one another: one at a time after each's work, or one for each
+//! token of a limiter.
 //!
-//! Both make combs. In both, most calls that were waiting end one quantum after the one before; a
-//! timer of each call's own does not do that. In a convoy the first call takes as long as each wait
-//! does; a limiter lets the first ones pass at once.
+//! Both make combs. In both, most calls that were waiting end one quantum after the one before. A
+//! timer that each call has for itself does not do that. In a convoy the first call takes as long
+//! as each wait does; a limiter lets the first ones pass at once.
 //! Invariant: without times of the calls nothing is said.
 
 use super::fit::CombLine;

@@ -1,14 +1,13 @@
-//! Asks what pattern the places have at which calls stand: multiples of a quantum, waits that double,
-//! or none.
+//! Asks what pattern the places have at which calls stand: multiples of a quantum, waits that
+//! double, or none.
 //!
-//! A pattern is held against the rival that the places are anywhere: given the two outermost ones, the
-//! others are spread evenly between them. The odds are those of Bayes, with every place that the
-//! pattern leaves empty, and every place that it does not explain, paid for. Then a pattern fits places
-//! that are anywhere by chance at most once in as many samples as the odds ask for (Markov's
-//! inequality), over all patterns together.
-//! Invariant: a pattern explains three places or more, each within three standard errors.
-//! `places.rs` finds the places; `distribution.rs` also asks [`odds`] of a comb that the spectrum
-//! proposed. After a change count planted causes again (`examples/truth.rs`, docs/lab/trust.md).
+//! A pattern is held against the rival that the places are anywhere. Given the two outermost ones,
+//! the others are then spread evenly between them. The odds are those of Bayes. Each place that the
+//! pattern leaves empty is paid for, and so is each that it does not explain. So places anywhere
+//! reach odds of n by chance at most once in n samples, over all patterns (Markov's inequality).
+//! Invariant: a pattern explains three places or more, each within four and a half errors.
+//! `places.rs` finds the places; `quantised.rs` also asks [`odds`] of a comb of the spectrum.
+//! After a change count planted causes again (`examples/truth.rs`, docs/lab/trust.md).
 //! Refuses: patterns of two places, which any two have.
 
 use super::places::CallPlace;
@@ -65,8 +64,8 @@ pub(super) struct PlacePattern {
 /// The number of a doubling tooth that stands at the origin: of no wait.
 pub(super) const NO_WAIT: i64 = -64;
 
-/// Returns patterns that are believed, at most two: the best one and one of the places that it leaves.
-/// Two that explain all places together may do so where neither does alone.
+/// Returns patterns that are believed, at most two: the best one and one of the places that it
+/// leaves. Two that explain all places together may do so where neither does alone.
 pub(super) fn believed(places: &[CallPlace], ln_odds_min: f64) -> Vec<PlacePattern> {
     let all: Vec<usize> = (0..places.len()).collect();
     let rest = |pattern: &PlacePattern| -> Vec<usize> {
@@ -127,8 +126,9 @@ fn best(
 }
 
 impl PlacePattern {
-    /// Returns where further teeth may stand, up to `high`: between those of linear patterns and behind
-    /// them, and the next ones of doubling patterns. With each the distance to its neighbours.
+    /// Returns where further teeth may stand, up to `high`: between those of linear patterns and
+    /// behind them, and the next ones of doubling patterns. With each the distance to its
+    /// neighbours.
     pub(super) fn next(&self, places: &[CallPlace], high: f64) -> Vec<(f64, f64)> {
         let last = self.teeth.last().map_or(0, |tooth| tooth.1);
         let first = self.teeth.iter().map(|tooth| tooth.1).find(|number| *number != NO_WAIT);

@@ -55,7 +55,7 @@ pub(super) fn in_step(series: &Series, ms: f64) -> Option<bool> {
     (spans.ended(ms) <= LOCKED_P_MAX).then_some(true)
 }
 
-/// Searches for a clock that the calls end with, or else the slow ones: what stops a server now and
+/// Searches for a clock that the calls end with, or else the slow ones. What stops a server now and
 /// then is met by few calls.
 pub(super) fn search(series: &Series) -> Option<PhaseLock> {
     let all = Spans::of(series)?;
@@ -69,8 +69,8 @@ pub(super) fn search(series: &Series) -> Option<PhaseLock> {
     search_in(&all, &all, began).or_else(slow)
 }
 
-/// Searches for a clock that the calls `spans` end with, of `all`. Their beginnings are those of all
-/// calls: slow ones are chosen by what strikes them.
+/// Searches for a clock that the calls `spans` end with, of `all`. Their beginnings are those of
+/// all calls: slow ones are chosen by what strikes them.
 fn search_in(spans: &Spans, all: &Spans, began_step: f64) -> Option<PhaseLock> {
     let ends: Vec<f64> = spans.0.iter().map(|span| span[1]).collect();
     let (low, high) = (*ends.first()?, *ends.last()?);

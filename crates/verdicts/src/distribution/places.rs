@@ -1,15 +1,16 @@
 //! Finds the places at which calls stand: windows with far more calls than either side of them.
 //!
-//! Windows of interval width slide over the sample. The calls in a window are held against those in as
-//! wide a stretch on either side, 1.5 or four times as wide as the window, by the binomial tail. A
-//! place stands out by both sides together and by each alone, so a slope is none. Sharp and exact
-//! values, which a spectrum cannot tell from their fractions, are found as wide ones are.
-//! Invariant: the order of the calls does not matter. Places do not overlap and ascend. Nominally
-//! one smooth sample in [`ALPHA`] has a place beside its inner modes; combs need three.
-//! Bound: of more than [`CALLS_MAX`] calls interval so-manieth in order of time is looked at; counts
+//! Windows of all widths slide over the sample. The calls in a window are held against those on
+//! either side, in 1.5 or four times its width, by the binomial tail. A place stands out by both
+//! sides together and by each alone, so a slope is none. Sharp and exact values, which a spectrum
+//! cannot tell from their fractions, are found as wide ones are.
+//! Invariant: the order of the calls does not matter. Places do not overlap, and ascend. Nominally
+//! one smooth sample in twenty has a place beside its modes; combs need three.
+//! Bound: of more than [`CALLS_MAX`] calls one in so many is looked at, in order of length; counts
 //! are scaled back.
 //!
-//! `patterns.rs` asks what the places have in common. Never here: modes, which may be wide and touch.
+//! `patterns.rs` asks what the places have in common. Never here: modes, which may be wide and
+//! touch.
 //! After a change count planted causes and combs again (`examples/truth.rs`, docs/lab/trust.md).
 
 use super::teeth::ln_tail;
@@ -27,13 +28,15 @@ const NARROWEST: f64 = 1e-5;
 const WIDEST: f64 = 0.25;
 /// Stretches beside a window, in widths of it.
 const BESIDE: [f64; 2] = [1.5, 4.0];
-/// ln of the chance below which a window stands out of one side, and what it falls by where there
-/// are e times as many calls. At an edge of the sample the other side is empty whatever chance does.
+/// ln of the chance below which a window stands out of one side, and its fall with the logarithm of
+/// the calls. At an edge of the sample the other side is empty whatever chance does.
 const SIDE: [f64; 2] = [-2.5, -0.8];
 /// A window is so many times as dense as what is next to it, at least.
 const CONTRAST: f64 = 1.2;
-/// A place of less than this part of a wider one's evidence is a crumb of it.
-const CRUMB: f64 = 0.1;
+/// A place is a crumb of one with so many times its calls, if it stands out of chance by less than
+/// this (ln).
+const CRUMB: usize = 8;
+const WEAK: f64 = -5.0;
 /// Between two places the density falls below this part of that of the lesser one.
 const VALLEY: f64 = 0.4;
 /// ln of the chance below which a place is seen where one is expected.
@@ -95,7 +98,8 @@ pub(super) fn find(ascending: &[f64], step: f64) -> Vec<CallPlace> {
         if width > WIDEST * span {
             break;
         }
-        merge(&mut found, standing_out(&thinned, width, number, ALPHA.ln() - trials));
+        let ln_max = ALPHA.ln() - trials;
+        merge(&mut found, standing_out(&thinned, width, number, ln_max), ln_max);
         width *= WIDER;
     }
     let found = apart(found, &thinned, step);
@@ -227,7 +231,7 @@ fn standing_out(values: &[f64], width: f64, number: usize, ln_max: f64) -> Vec<W
 
 /// Adds the windows of the next width. One around a narrower place replaces it where it stands out
 /// more; one around two says nothing, because there is a valley between them.
-fn merge(found: &mut Vec<Window>, wider: Vec<Window>) {
+fn merge(found: &mut Vec<Window>, wider: Vec<Window>, ln_max: f64) {
     for window in wider {
         let first = found.partition_point(|place| place.to <= window.from);
         let after = found.partition_point(|place| place.from < window.to);
@@ -235,8 +239,9 @@ fn merge(found: &mut Vec<Window>, wider: Vec<Window>) {
             0 => found.insert(first, window),
             1 => {
                 let place = &mut found[first];
-                let is_near =
-                    window.width - place.width <= SETTLED || place.ln_p > CRUMB * window.ln_p;
+                let is_near = window.width - place.width <= SETTLED
+                    || window.to - window.from > CRUMB * (place.to - place.from)
+                        && place.ln_p > ln_max + WEAK;
                 if is_near && window.ln_p < place.ln_p {
                     *place = window;
                 }

@@ -1,10 +1,11 @@
-//! Searches a series for combs in every way, and puts what is found into words of numbers.
+//! Searches a series for combs in all ways, and puts what is found into a verdict.
 //!
-//! First the places at which calls stand are asked for a pattern (`places.rs`, `patterns.rs`); when one is
-//! found, the other places are asked for a second. Without a pattern, the spectrum proposes combs that
-//! are wide or faint: linear ones of all calls and of the slow ones, and geometric ones. Those, too,
-//! must be likelier than places anywhere. The line through the teeth is then fitted to the calls.
-//! Undelayed calls stand at the base, which is the lowest place, and are on no tooth.
+//! First the places at which calls stand are asked for a pattern (`places.rs`, `patterns.rs`).
+//! When one is found, the other places are asked for a second. Without a pattern, the spectrum
+//! proposes combs that are wide or faint. It looks for linear ones of all calls and of the slow
+//! ones, and for geometric ones. Those, too, must be likelier than places anywhere. The line
+//! through the teeth is then fitted to the calls. Undelayed calls stand at the base, the lowest
+//! place, and are on no tooth.
 //! Invariant: of samples without a comb nominally one in two hundred has a verdict here, over all
 //! searches. The order of the calls counts only where they have times.
 //!
@@ -85,7 +86,7 @@ impl<'a> CombJudge<'a> {
         let patterns = patterns::believed(&self.places, LN_ODDS_MIN);
         let combs: Vec<Quantised> =
             patterns.iter().filter_map(|pattern| self.of_pattern(pattern)).collect();
-        // Fixed places without a pattern are the better description of what the spectrum would find.
+        // Fixed places without a pattern describe better what the spectrum would find.
         if combs.is_empty() && !self.has_fixed_places() {
             return self.by_spectrum().into_iter().collect();
         }
@@ -318,10 +319,14 @@ impl<'a> CombJudge<'a> {
             deviation: line.jitter,
             apart: line.quantum,
         };
-        let tested: Vec<Tested> = occupied
-            .iter()
-            .filter_map(|(k, _)| tested::tested(&self.sorted, &tooth(*k), *k))
-            .collect();
+        // A faint tooth is a tooth where a hole is not proven.
+        let ends = [occupied.first()?.0, occupied.last()?.0];
+        let numbers = (counted.first..).zip(&counted.cells);
+        let filled = numbers.filter(|(k, cell)| {
+            (ends[0]..=ends[1]).contains(k) && cell.within > cell.chance * cell.calls
+        });
+        let tested: Vec<Tested> =
+            filled.filter_map(|(k, _)| tested::tested(&self.sorted, &tooth(k), k)).collect();
         let span = tested.last()?.number - tested.first()?.number;
         let ln_odds = patterns::odds(&tested, span as f64 * line.quantum, &|number| number as f64)
             + patterns::LINEAR_PRIOR.ln()
@@ -362,7 +367,8 @@ impl<'a> CombJudge<'a> {
         };
         self.off(|place| {
             let reach = WITHIN * (place.error + line.jitter.min(SHORT * line.quantum));
-            !is_base(place) && line.place(place.at).1.abs() > reach
+            let is_narrow = place.deviation < SHORT * line.quantum;
+            is_narrow && !is_base(place) && line.place(place.at).1.abs() > reach
         })
     }
 
@@ -399,6 +405,12 @@ impl<'a> CombJudge<'a> {
         if tested.len() < TEETH || ln_odds < LN_ODDS_MIN {
             return None;
         }
+        Some(self.doubling(found, ln_odds))
+    }
+
+    /// The verdict of a geometric comb.
+    fn doubling(&self, found: &Geometric, ln_odds: f64) -> Quantised {
+        let comb = &found.comb;
         let least = comb.occupied().map(|(k, _)| k).min().unwrap_or(0);
         // Of SYN retries the unit is what was added; of a backoff, the first tooth.
         let first = if found.added_ms > 0.0 {
@@ -419,7 +431,7 @@ impl<'a> CombJudge<'a> {
         let teeth = Teeth { at: &at, deviation, reach_max: unit / 2.0, base: None };
         let shares = teeth.count(self.sorted.values());
         let factor = found.margin.exp2();
-        Some(Quantised {
+        Quantised {
             spacing: "geometric".into(),
             quantum_ms: unit,
             ci_ms: [unit / factor, unit * factor],
@@ -442,7 +454,7 @@ impl<'a> CombJudge<'a> {
             within: "all".into(),
             phase_locked: None,
             nearest: timers::nearest(unit),
-        })
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! Counts what stands on the teeth of a comb: how many calls, and how much of the time above the
 //! base.
 //!
-//! A call is on a tooth if it stands within the teeth's inner width of one; as many as stand as close
-//! beside the tooth, on either side, are taken off. The interval of a share is that of counts, and
-//! that of the time is of a ratio (both by their influence).
-//! Invariant: undelayed calls, at tooth 0, are on no tooth. Without a base it is the fastest call.
+//! A call is on a tooth if it stands within the teeth's width of one. As many as stand as close
+//! beside the tooth, on either side, are taken off. The interval of a share is Wilson's. That of
+//! the time is of a ratio, by the influence of each call.
+//! Invariant: undelayed calls, at tooth 0, are on no tooth. Without a base, time counts from the
+//! fastest call.
 //!
 //! `docs/lab/trust.md` says how often the intervals hold what was planted (`examples/truth.rs`).
 
@@ -84,7 +85,10 @@ impl Teeth<'_> {
         let calls = sum(&|weight, _| weight);
         let time = sum(&|weight, over| weight * over) / whole;
         let squares = sum(&|weight, _| weight * weight) - calls * calls / all;
-        let margin = EITHER * squares.max(calls.clamp(0.0, 1.0)).sqrt() / all;
+        // Wilson's interval, with the variance that the background adds.
+        let (square, share) = (EITHER * EITHER, calls / all);
+        let middle = (calls + square / 2.0) / (all + square);
+        let margin = EITHER * (squares.max(0.0) + square / 4.0).sqrt() / (all + square);
         // What each call adds to the ratio; those on teeth add their inner part less the ratio's.
         let others: f64 = over.iter().map(|over| (time * over).powi(2)).sum();
         let moved = sum(&|weight, over| ((weight - time) * over).powi(2) - (time * over).powi(2));
@@ -94,11 +98,11 @@ impl Teeth<'_> {
             let near = stretch(ascending, at - reach, at + reach, 1.0);
             (near.to - near.from) as f64
         });
-        let (share, part) = (calls / all, |low: f64| low.clamp(0.0, 1.0));
+        let part = |low: f64| low.clamp(0.0, 1.0);
         Shares {
             teeth,
             calls: part(share),
-            calls_ci: [share - margin, share + margin].map(part),
+            calls_ci: [middle - margin, middle + margin].map(part),
             time: part(time),
             time_ci: [time - time_margin, time + time_margin].map(part),
             explained: part((calls + at_base) / all),

@@ -1,12 +1,12 @@
 //! Names the known timers of a period that was found, each with how to tell it: hints, never
 //! evidence.
 //!
-//! A row is a period in milliseconds, the software that has it by default, and what shows that it is
-//! this one. One may be added where a manual or a source gives the period.
-//! Invariant: a period further than 6 % (of logarithms) from every row gives `None`. No verdict may
-//! be decided by this table; `verdict.rs` shows it in `nearest`.
-//! Nothing is counted again after a change. `soak/src/lab/arm.rs` expects the name "nginx cache
-//! lock", and docs/lab/example-cache-lock.md shows it.
+//! A row is a period in milliseconds, the software that has it by default, and what shows that it
+//! is this one. One may be added where a manual or a source gives the period. Invariant: a period
+//! further than 6 % (of logarithms) from every row gives `None`. No verdict may be decided by this
+//! table; `verdict.rs` shows it in `nearest`. Nothing is counted again after a change.
+//! `soak/src/lab/arm.rs` expects the name "nginx cache lock", and docs/lab/example-cache-lock.md
+//! shows it.
 
 /// A period in milliseconds, who is known to have it, and how to tell.
 struct KnownTimer {

@@ -5,10 +5,10 @@
 //! - six robust standard deviations (1.4826 times the median distance from the median);
 //! - the distance beyond which an exponential tail leaves a tenth of a call, over all steps: jitter
 //!   with a long tail is no slow-down. The tail goes through the median and the upper quartile;
-//!   Where a gap parts slow values from the usual ones, both end in its middle at the latest;
 //! - a fifth of what slowed-down calls as a whole usually lose: less does not make calls slow. The
 //!   first two rules, on whole calls, find those calls; if there are none, no step has a slow-down.
 //!
+//! Where a gap parts slow values from the usual ones, the first two end in its middle.
 //! Invariant: a step's exposure is the time spent there, with its median in place of a slow-down.
 //! It is at least 1/10,000 of all exposure, so that no share is 0.
 //! docs/lab/verdicts.md states the three rules. After a change count steps again
@@ -25,8 +25,8 @@ const DEVIATIONS: f64 = 6.0;
 const BY_CHANCE: f64 = 0.1;
 /// Part of a slowed-down call's loss.
 const PART_OF_LOSS: f64 = 0.2;
-/// A gap is so many times as wide as what is below it is spread, at least this part of the median,
-/// and has so many calls above it.
+/// A gap is so many times as wide as what is below it is spread. It is at least this part of the
+/// median, and has so many calls above it.
 const GAP: f64 = 2.5;
 const GAP_PART: f64 = 0.5;
 const GAP_CALLS: usize = 8;
@@ -104,8 +104,8 @@ fn usual_loss(total_ms: &[f64], comparisons: f64) -> Option<f64> {
     slowed.get(slowed.len() / 2).map(|ms| ms - sorted.median())
 }
 
-/// How far beyond its median a value must lie: to the middle of a gap, where one parts the slow
-/// calls from the others, because then they decide none of the figures of [`beyond`].
+/// How far beyond its median a value must lie: at most to the middle of a gap that parts slow calls
+/// from the others. Many slow calls would otherwise decide the figures of [`beyond`].
 fn least_beyond(sorted: &Sorted, comparisons: f64) -> f64 {
     let beyond = beyond(sorted, comparisons);
     gap(sorted).map_or(beyond, |middle| beyond.min(middle - sorted.median()))
