@@ -39,6 +39,8 @@ const CRUMB: usize = 8;
 const WEAK: f64 = -5.0;
 /// Between two places the density falls below this part of that of the lesser one.
 const VALLEY: f64 = 0.4;
+/// Quanta to either side of an expected place that say what is there by chance.
+const AROUND: f64 = 1.4;
 /// ln of the chance below which a place is seen where one is expected.
 const ADDED: f64 = -6.9;
 /// Calls that the middle half of a valley would have without it, at least.
@@ -130,9 +132,13 @@ pub(super) fn add(
         let rank = |edge: f64| ascending.partition_point(|value| *value < edge);
         let reach = (REACH * deviation).max(0.6 * step);
         let inner = rank(at - reach)..rank(at + reach);
-        let cell = rank(at - apart / 2.0)..rank(at + apart / 2.0);
-        let (calls, all) = (inner.len() as f64, cell.len() as f64);
-        let ln_p = ln_tail(all, 2.0 * reach / apart, calls);
+        // What stands at other places is no background.
+        let around = (at - AROUND * apart, at + AROUND * apart);
+        let others = places.iter().filter(|place| (around.0..around.1).contains(&place.at));
+        let others: f64 = others.map(|place| place.calls).sum();
+        let cell = rank(around.1) - rank(around.0);
+        let (calls, all) = (inner.len() as f64, cell as f64 - others);
+        let ln_p = ln_tail(all, reach / (AROUND * apart), calls);
         if calls < 2.0 || ln_p > ADDED || 4.0 * reach > *apart {
             continue;
         }

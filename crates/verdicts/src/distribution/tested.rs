@@ -2,10 +2,15 @@
 //! others.
 //!
 //! Invariant: nothing is said of a tooth without calls. What is beside it on either side is taken
-//! for as much of what is at it, which widens the error.
+//! for as much of what is at it, on a straight line between, which widens the error.
 
 use super::patterns::Tested;
 use crate::quantiles::Sorted;
+
+/// Looks from where the last one found the tooth.
+const ROUNDS: usize = 3;
+/// No tooth is more exact than this part of the distance to the next.
+const EXACT: f64 = 0.002;
 
 /// A tooth as the spectrum has it.
 pub(super) struct SpectrumTooth {
@@ -17,8 +22,8 @@ pub(super) struct SpectrumTooth {
     pub apart: f64,
 }
 
-/// Returns where a tooth stands by its calls: the mean of those around it, which is moved there
-/// until it stays.
+/// Returns where a tooth stands by its calls: the mean of those around it,
+/// less that of the background.
 pub(super) fn tested(sorted: &Sorted, tooth: &SpectrumTooth, number: i64) -> Option<Tested> {
     let reach = (2.5 * tooth.deviation).min(0.3 * tooth.apart);
     let between = |from: f64, to: f64| {
@@ -26,21 +31,24 @@ pub(super) fn tested(sorted: &Sorted, tooth: &SpectrumTooth, number: i64) -> Opt
             [from, to].map(|edge| sorted.values().partition_point(|value| *value < edge));
         &sorted.values()[from..to]
     };
-    let mut at = tooth.at;
-    for _ in 0..20 {
+    let half = tooth.apart / 2.0;
+    let (mut at, mut error) = (tooth.at, f64::INFINITY);
+    for _ in 0..ROUNDS {
         let near = between(at - reach, at + reach);
         if near.is_empty() {
             return None;
         }
-        let mean = near.iter().sum::<f64>() / near.len() as f64;
-        let half = tooth.apart / 2.0;
-        at = mean.clamp(tooth.at - half, tooth.at + half);
+        let calls = near.len() as f64;
+        let beside = [between(at - 2.0 * reach, at - reach), between(at + reach, at + 2.0 * reach)]
+            .map(|beside| beside.len() as f64);
+        let background = beside[0] + beside[1];
+        let inner = (calls - background).max(0.1 * calls);
+        // A background that rises by so many calls from one side to the other pulls by a line.
+        let pull = (beside[1] - beside[0]) * 2.0 * reach / 9.0;
+        let sum: f64 = near.iter().map(|value| value - at).sum();
+        let squares: f64 = near.iter().map(|value| (value - at).powi(2)).sum();
+        error = (squares + background * (2.0 * reach / 9.0).powi(2)).sqrt() / inner;
+        at = (at + (sum - pull) / inner).clamp(tooth.at - half, tooth.at + half);
     }
-    let near = Sorted::new(between(at - reach, at + reach));
-    let beside =
-        between(at - 2.0 * reach, at - reach).len() + between(at + reach, at + 2.0 * reach).len();
-    let calls = near.len() as f64;
-    let inner = (calls - beside as f64).max(0.1 * calls);
-    let error = near.deviation() * calls.sqrt() / inner;
-    Some(Tested { number, off: at - tooth.at, error: error.hypot(0.002 * tooth.apart) })
+    Some(Tested { number, off: at - tooth.at, error: error.hypot(EXACT * tooth.apart) })
 }
