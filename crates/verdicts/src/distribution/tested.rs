@@ -2,7 +2,7 @@
 //! others.
 //!
 //! Invariant: nothing is said of a tooth without calls. What is beside it on either side is taken
-//! for as much of what is at it, on a straight line between, which widens the error.
+//! for as much of what is at it, on a straight line between. That widens the error.
 
 use super::patterns::Tested;
 use crate::quantiles::Sorted;
