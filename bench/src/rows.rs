@@ -23,6 +23,7 @@ mod rank;
 mod rollout;
 mod row;
 mod statsd;
+mod strace;
 mod tap;
 mod traces;
 mod traffic;
@@ -68,6 +69,7 @@ pub(crate) const ROWS: &[Row] = &[
     models::static_table::ROW,
     models::clusters::ROW,
     models::fairness::ROW,
+    strace::ROW,
     traffic::ROW,
     lab::load::ROW,
     lab::verdict::ROW,
