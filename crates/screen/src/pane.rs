@@ -130,6 +130,7 @@ fn look(ink: Ink, has_colour: bool) -> ratatui_core::style::Style {
         Ink::Second => coloured(Color::Yellow),
         Ink::Alarm => coloured(Color::Red),
         Ink::Fine => coloured(Color::Green),
+        Ink::Slow => coloured(Color::Yellow).add_modifier(Modifier::BOLD),
     }
 }
 

@@ -43,6 +43,8 @@ pub enum Ink {
     Alarm,
     /// What is as it should be.
     Fine,
+    /// What takes too long: as `Second`, and bold.
+    Slow,
 }
 
 impl Default for Style {
@@ -71,6 +73,7 @@ impl Style {
             Ink::Second => "33",
             Ink::Alarm => "31",
             Ink::Fine => "32",
+            Ink::Slow => "1;33",
         };
         format!("\x1b[{code}m{text}\x1b[0m")
     }

@@ -18,6 +18,7 @@ mod admin;
 mod audit;
 mod explain;
 mod lab;
+mod pgtop;
 mod traffic;
 
 use std::path::PathBuf;
@@ -31,6 +32,7 @@ pub(crate) use explain::ExplainArgs;
 pub(crate) use lab::{
     BenchArgs, HttpArgs, LabCommand, LoadArgs, PluginArgs, ProbeArgs, Rate, ReportArgs, StraceArgs,
 };
+pub(crate) use pgtop::PgtopArgs;
 pub(crate) use traffic::TrafficArgs;
 
 const BEGIN: &str = "\
@@ -160,6 +162,9 @@ pub(crate) enum Command {
     /// Show traffic as it happens: of varnishlog, a journal or an access log.
     #[command(after_help = traffic::EXAMPLE)]
     Traffic(Box<TrafficArgs>),
+    /// Watch PostgreSQL servers: queries, locks, waits; cancel exactly the query that was seen.
+    #[command(after_help = pgtop::EXAMPLE)]
+    Pgtop(Box<PgtopArgs>),
     /// Show who has done what, and verify that the record was not changed.
     #[command(after_help = audit::EXAMPLE)]
     Audit(Box<AuditArgs>),

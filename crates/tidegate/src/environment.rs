@@ -186,6 +186,12 @@ pub(crate) fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
+/// A variable of libpq by its name (`PGHOST`, `PGSERVICE` and others), or `HOME`, where its files
+/// are.
+pub(crate) fn of_postgres(name: &str) -> Option<String> {
+    text(name)
+}
+
 /// Who ran `sudo`, as the environment claims (`SUDO_USER`).
 pub(crate) fn sudo_user() -> Option<String> {
     text("SUDO_USER")

@@ -34,6 +34,7 @@ mod model;
 mod output;
 mod overrides;
 mod parts;
+mod pgtop;
 mod ports;
 mod profile_build;
 mod progress;
@@ -92,6 +93,7 @@ fn main() -> ExitCode {
         Command::Statsd(args) => statsd::run(args),
         Command::Events(command) => events::command(command),
         Command::Traffic(args) => traffic::command(&args),
+        Command::Pgtop(args) => pgtop::command(&args),
         Command::Audit(args) => audit::command(&args),
         Command::Lab(command) => lab::command(command),
     };
@@ -118,6 +120,7 @@ fn only_prints(command: &Command) -> bool {
             matches!(command, EventsCommand::Status { .. })
         }
         // It passes over a closed pipe by itself.
+        Command::Pgtop(args) => args.look.batch,
         Command::Serve(_) | Command::Demo(_) | Command::Traffic(_) | Command::Lab(_) => false,
     }
 }

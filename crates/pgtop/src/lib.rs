@@ -1,0 +1,44 @@
+//! A top for PostgreSQL: what a server does, what its sessions waited for, and cancelling exactly
+//! the query that was seen.
+//!
+//! [`FrameSource`] reads [`PgFrame`]s from a server. [`PgView`] makes a [`Listing`] of them,
+//! [`HeaderFigures`] the header.
+//! Invariants: the server is only read, but for signals that are checked ([`SignalKind`]). What is
+//! read is bounded, and so is what is kept. No password is in anything that is shown or written.
+//! Refuses: the environment, the audit trail, HTTP, and threads; the binary has them.
+
+mod address;
+mod batch;
+mod catalog;
+mod config_file;
+mod connection;
+mod filter;
+mod frame;
+mod header;
+mod listing;
+mod sample;
+mod signal;
+mod statements;
+mod tls;
+mod units;
+mod value;
+mod view;
+
+pub use address::{AddressError, ConnectionSettings, FileError, PgAddress, PgPassword};
+pub use batch::BatchFrame;
+pub use config_file::{ConfigLines, TopConfig, socket_dir};
+pub use connection::{APPLICATION_NAME, PgConnection, PgError};
+pub use filter::{FieldMatch, SessionFilter};
+pub use frame::{
+    BlockedSession, DatabaseTotals, Grid, PgFrame, PgSession, QueryIdentity, ServerFacts,
+    SessionClient,
+};
+pub use header::{HeaderFigures, HeaderRates, SessionCounts};
+pub use listing::{ListCell, ListColumn, ListOrder, ListRow, Listing};
+pub use sample::{FrameRequest, FrameSource};
+pub use signal::{SignalKind, SignalOutcome};
+pub use value::SqlScalar;
+pub use view::{PgView, ViewedFrames};
+
+#[cfg(test)]
+mod tests;

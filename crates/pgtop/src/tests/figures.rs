@@ -1,0 +1,73 @@
+//! What frames show is what the server's own client shows.
+
+use super::*;
+
+/// Runs a statement in a thread, on a session of its own, until it ends.
+fn busy(
+    server: &'static Postgres,
+    url: &str,
+    sql: &'static str,
+) -> std::thread::JoinHandle<Option<String>> {
+    let url = url.to_owned();
+    std::thread::spawn(move || server.session(&url).ask(sql))
+}
+
+#[test]
+fn every_view_can_be_read_and_shown() {
+    let server = Postgres::shared();
+    let url = server.database();
+    let mut source = source(&url);
+    let request = request(&PgView::ALL);
+    let before = source.frame(&request).unwrap();
+    let frame = source.frame(&request).unwrap();
+    assert_eq!(frame.missing.len(), 1, "{:?}", frame.missing);
+    assert!(frame.missing[0].contains("CREATE EXTENSION pg_stat_statements"));
+    for view in PgView::ALL {
+        let text = text(view, &frame, Some(&before));
+        assert!(!text.is_empty(), "{}", view.name());
+    }
+    let oracle = server.query(&url, "SELECT extract(epoch FROM pg_postmaster_start_time())*1e6");
+    assert_eq!(frame.server.started_us.to_string(), oracle.split('.').next().unwrap());
+}
+
+#[test]
+fn a_session_is_shown_as_the_server_knows_it() {
+    let server = Postgres::shared();
+    let url = server.database();
+    let running = busy(server, &url, "SELECT pg_sleep(600) /* figures */");
+    let own = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND \
+               datname = current_database() AND query LIKE '%/* figures */%' AND \
+               pid <> pg_backend_pid() AND wait_event = 'PgSleep'";
+    until(server, &url, own, "1");
+    let frame = source(&url).frame(&request(&[])).unwrap();
+    let session = frame.sessions.iter().find(|it| it.query.contains("/* figures */")).unwrap();
+    let oracle = server.query(
+        &url,
+        "SELECT pid, usename, datname, host(client_addr), application_name, state, \
+         wait_event_type, wait_event, backend_type, query, \
+         (extract(epoch FROM backend_start)*1e6)::int8, (extract(epoch FROM query_start)*1e6)::int8 \
+         FROM pg_stat_activity WHERE query LIKE '%/* figures */%' AND pid <> pg_backend_pid() \
+         AND datname = current_database()",
+    );
+    let (identity, client) = (session.identity, &session.client);
+    let (class, event) = session.wait.as_ref().unwrap();
+    let ours = [
+        identity.pid.to_string().as_str(),
+        &client.user,
+        &client.database,
+        &client.address,
+        &client.application,
+        &session.state,
+        class,
+        event,
+        &session.kind,
+        &session.query,
+        &identity.backend_start_us.to_string(),
+        &identity.query_start_us.unwrap().to_string(),
+    ]
+    .join("|");
+    assert_eq!(ours, oracle);
+    let cancelled = source(&url).signal(crate::SignalKind::Cancel, identity).unwrap();
+    assert_eq!(cancelled, crate::SignalOutcome::Signalled);
+    assert_eq!(running.join().unwrap(), None, "psql stops at the error");
+}

@@ -1,0 +1,122 @@
+//! Draws who waits for whom as a tree: those that hold and wait for nothing are its roots.
+//!
+//! `pg_blocking_pids` names the holders, and those before in the queue. A session that several
+//! block stands below each. Invariant: a circle, which is a deadlock that the server has not broken
+//! yet, ends where it comes back to a session of its own branch.
+//! Bound: `ROWS_MAX` rows.
+
+use std::collections::HashMap;
+
+use screen::Ink;
+
+use super::ViewedFrames;
+use super::sessions::{command, query};
+use crate::frame::PgSession;
+use crate::listing::{ListCell, ListColumn, ListRow, Listing};
+use crate::units::seconds;
+
+const ROWS_MAX: usize = 2000;
+
+/// What the tree is drawn of.
+struct LockTree<'f> {
+    now_us: i64,
+    sessions: HashMap<i32, &'f PgSession>,
+    /// Who waits for a process.
+    waiters: HashMap<i32, Vec<i32>>,
+    rows: Vec<ListRow>,
+}
+
+pub(super) fn listing(frames: &ViewedFrames<'_>) -> Listing {
+    let frame = frames.frame;
+    let mut tree = LockTree {
+        now_us: frame.time_us,
+        sessions: frame.sessions.iter().map(|it| (it.identity.pid, it)).collect(),
+        waiters: HashMap::new(),
+        rows: Vec::new(),
+    };
+    let mut roots = Vec::new();
+    for session in &frame.sessions {
+        let Some(blocked) = &session.blocked else { continue };
+        for pid in &blocked.blockers {
+            tree.waiters.entry(*pid).or_default().push(session.identity.pid);
+            let blocker = tree.sessions.get(pid);
+            if blocker.is_none_or(|it| it.blocked.is_none()) && !roots.contains(pid) {
+                roots.push(*pid);
+            }
+        }
+    }
+    tree.waiters.values_mut().for_each(|pids| {
+        pids.sort_unstable();
+        pids.dedup();
+    });
+    if roots.is_empty() {
+        // Nothing but circles.
+        roots.extend(tree.waiters.keys().copied().min());
+    }
+    roots.sort_unstable();
+    for root in roots {
+        tree.draw(root, &mut Vec::new());
+    }
+    let text = |title, width| ListColumn { title, is_number: false, width };
+    let columns = vec![
+        text("Id", 20),
+        text("User", 9),
+        text("DB", 10),
+        ListColumn { title: "Time", is_number: true, width: 9 },
+        text("Cmd", 12),
+        text("Wants", 40),
+        text("Query or State", 0),
+    ];
+    Listing { columns, rows: tree.rows }
+}
+
+impl LockTree<'_> {
+    fn draw(&mut self, pid: i32, branch: &mut Vec<i32>) {
+        if self.rows.len() >= ROWS_MAX {
+            return;
+        }
+        let is_circle = branch.contains(&pid);
+        let indent = match branch.len() {
+            0 => String::new(),
+            depth => format!("{}└ ", "  ".repeat(depth - 1)),
+        };
+        let mark = if is_circle { " (circle)" } else { "" };
+        let id = ListCell::text(format!("{indent}{pid}{mark}"));
+        self.rows.push(self.row(id, pid));
+        if is_circle {
+            return;
+        }
+        branch.push(pid);
+        for waiter in self.waiters.get(&pid).cloned().unwrap_or_default() {
+            self.draw(waiter, branch);
+        }
+        branch.pop();
+    }
+
+    fn row(&self, id: ListCell, pid: i32) -> ListRow {
+        let Some(session) = self.sessions.get(&pid) else {
+            let mut cells = vec![id];
+            cells.resize(6, ListCell::default());
+            let what = if pid == 0 { "a prepared transaction" } else { "a session that has gone" };
+            cells.push(ListCell::text(what));
+            return ListRow { cells, ink: Ink::Alarm, session: None };
+        };
+        let blocked = session.blocked.as_ref();
+        let since = blocked.and_then(|it| it.start_us).or_else(|| session.since_us());
+        let time = since.map_or_else(ListCell::default, |since| {
+            let age = (self.now_us - since).max(0) as f64 / 1e6;
+            ListCell::number(age, seconds(age))
+        });
+        let cells = vec![
+            id,
+            ListCell::text(&*session.client.user),
+            ListCell::text(&*session.client.database),
+            time,
+            ListCell::text(command(session)),
+            ListCell::text(blocked.map_or("", |blocked| &*blocked.lock)),
+            ListCell::text(query(session)),
+        ];
+        let ink = if blocked.is_none() { Ink::Alarm } else { Ink::Plain };
+        ListRow { cells, ink, session: Some(session.identity) }
+    }
+}

@@ -1,0 +1,141 @@
+//! Lists sessions: all, those that wait for a lock, and those that others wait for.
+//!
+//! The columns are pgtop's, with what it waits for; `Time` is in seconds. Processes of the server
+//! that work for no database are left out.
+
+use std::collections::HashMap;
+
+use screen::Ink;
+
+use super::{PgView, ViewedFrames};
+use crate::filter::{SessionFilter, host};
+use crate::frame::PgSession;
+use crate::listing::{ListCell, ListColumn, ListRow, Listing};
+use crate::units::seconds;
+
+/// The columns of a view of sessions.
+pub(super) fn columns(view: PgView) -> Vec<ListColumn> {
+    let text = |title, width| ListColumn { title, is_number: false, width };
+    let number = |title, width| ListColumn { title, is_number: true, width };
+    let mut all = vec![
+        number("Id", 8),
+        text("User", 9),
+        text("Host/IP", 15),
+        text("DB", 10),
+        number("Time", 9),
+    ];
+    match view {
+        PgView::Waiting => all.extend([text("Lock", 36), text("Blocked by", 12)]),
+        PgView::Blocking => {
+            all.extend([number("Blocks", 6), number("Xact", 7), text("Cmd", 12)]);
+        }
+        _ => all.extend([text("Cmd", 12), text("Wait", 20)]),
+    }
+    all.push(text("Query or State", 0));
+    all
+}
+
+pub(super) fn listing(view: PgView, frames: &ViewedFrames<'_>, filter: &SessionFilter) -> Listing {
+    let frame = frames.frame;
+    let mut blocks: HashMap<i32, usize> = HashMap::new();
+    for blocked in frame.sessions.iter().filter_map(|session| session.blocked.as_ref()) {
+        blocked.blockers.iter().for_each(|pid| *blocks.entry(*pid).or_default() += 1);
+    }
+    let chosen = frame.sessions.iter().filter(|session| match view {
+        PgView::Waiting => session.waits_for_lock(),
+        PgView::Blocking => blocks.contains_key(&session.identity.pid),
+        _ => !session.client.database.is_empty() || session.is_client(),
+    });
+    let rows = chosen.filter(|session| filter.selects(session, frame.time_us)).map(|session| {
+        let count = blocks.get(&session.identity.pid).copied().unwrap_or(0);
+        row((view, count), session, frames)
+    });
+    Listing { columns: columns(view), rows: rows.collect() }
+}
+
+fn row((view, blocks): (PgView, usize), session: &PgSession, frames: &ViewedFrames<'_>) -> ListRow {
+    let now = frames.frame.time_us;
+    let age = |since: Option<i64>| match since {
+        Some(since) => {
+            let age = (now - since).max(0) as f64 / 1e6;
+            ListCell::number(age, seconds(age))
+        }
+        None => ListCell::default(),
+    };
+    let number = |number: f64| ListCell::number(number, number.to_string());
+    let client = &session.client;
+    let blocked = session.blocked.as_ref();
+    let time = match view {
+        PgView::Waiting => blocked.and_then(|it| it.start_us).or_else(|| session.since_us()),
+        _ => session.since_us(),
+    };
+    let mut cells = vec![
+        number(session.identity.pid.into()),
+        ListCell::text(&*client.user),
+        ListCell::text(host(session)),
+        ListCell::text(&*client.database),
+        age(time),
+    ];
+    match view {
+        PgView::Waiting => {
+            let event = session.wait_event();
+            let lock = blocked.map_or(event, |blocked| &blocked.lock);
+            let blockers = blocked.map(|blocked| {
+                blocked.blockers.iter().map(i32::to_string).collect::<Vec<_>>().join(" ")
+            });
+            cells.extend([ListCell::text(lock), ListCell::text(blockers.unwrap_or_default())]);
+        }
+        PgView::Blocking => cells.extend([
+            number(blocks as f64),
+            age(session.transaction_start_us),
+            ListCell::text(command(session)),
+        ]),
+        _ => cells.extend([ListCell::text(command(session)), ListCell::text(wait(session))]),
+    }
+    cells.push(ListCell::text(query(session)));
+    let is_slow = session.is_running()
+        && session.age_us(now).is_some_and(|age| age as f64 / 1e6 > frames.slow_threshold_s);
+    let ink = match session.state.as_str() {
+        _ if is_slow => Ink::Slow,
+        _ if session.is_running() && session.waits_for_lock() => Ink::Alarm,
+        _ if session.is_running() => Ink::Second,
+        "idle" => Ink::Plain,
+        _ if session.is_idle_in_transaction() => Ink::First,
+        _ => Ink::Plain,
+    };
+    ListRow { cells, ink, session: Some(session.identity) }
+}
+
+/// pgtop's word for what a session does; a worker's kind.
+pub(super) fn command(session: &PgSession) -> String {
+    match session.state.as_str() {
+        _ if !session.is_client() => session.kind.clone(),
+        "active" => "Query".to_owned(),
+        "idle" => "Sleep".to_owned(),
+        "idle in transaction" => "Idle xact".to_owned(),
+        "idle in transaction (aborted)" => "Aborted xact".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+/// What a session that runs a query waits for; `CPU` where it waits for nothing.
+fn wait(session: &PgSession) -> String {
+    match &session.wait {
+        // A client that says nothing is no wait of the server.
+        _ if session.state == "idle" => String::new(),
+        Some((class, event)) => format!("{class}:{event}"),
+        None if session.state == "active" => "CPU".to_owned(),
+        None => String::new(),
+    }
+}
+
+/// A query in one line. An idle session's is its last one, which is over.
+pub(super) fn query(session: &PgSession) -> String {
+    let line = session.query.split_whitespace().collect::<Vec<_>>().join(" ");
+    match session.state.as_str() {
+        "idle" if line.is_empty() => "(idle)".to_owned(),
+        "idle" => format!("(idle) {line}"),
+        _ if line.is_empty() => session.state.clone(),
+        _ => line,
+    }
+}

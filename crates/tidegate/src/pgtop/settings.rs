@@ -1,0 +1,177 @@
+//! Puts the command line, the configuration file and defaults together.
+//!
+//! The command line comes first. The file is the named one, else `~/.pgtop`, else `~/.mytop`; all
+//! its wrong lines come out at once, with exit code 78.
+//! Never here: libpq's files and the order among them, which the crate `pgtop` knows.
+
+use std::fs;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ::pgtop::{
+    ConnectionSettings, FieldMatch, ListOrder, PgAddress, PgView, SessionFilter, TopConfig,
+    socket_dir,
+};
+use anyhow::{Context, Result, anyhow, bail};
+use screen::Style;
+
+use crate::cli::PgtopArgs;
+use crate::exit::{Exit, Misuse};
+use crate::{environment, output};
+
+const DELAY_S: f64 = 5.0;
+const DELAY_MIN_S: f64 = 0.2;
+const SLOW_THRESHOLD_S: f64 = 60.0;
+const EXIT_CONFIG: u8 = 78;
+
+/// What is to be done, with every default filled in.
+pub(super) struct TopSettings {
+    pub(super) addresses: Vec<PgAddress>,
+    pub(super) look: TopLook,
+    pub(super) slow_threshold_s: f64,
+    pub(super) webhook: Option<String>,
+    pub(super) is_batch: bool,
+    pub(super) is_json: bool,
+}
+
+/// How it begins.
+#[derive(Clone)]
+pub(super) struct TopLook {
+    pub(super) delay: Duration,
+    pub(super) view: PgView,
+    pub(super) order: ListOrder,
+    pub(super) filter: SessionFilter,
+    pub(super) has_header: bool,
+    pub(super) style: Style,
+}
+
+/// Reads the settings.
+///
+/// # Errors
+/// When a file cannot be read or is wrong, or a value is none.
+pub(super) fn read(args: &PgtopArgs) -> Result<TopSettings> {
+    let config = config(args)?;
+    let addresses = match args.output.replay {
+        Some(_) => Vec::new(),
+        None => addresses(args, &config)?,
+    };
+    let threshold = args.output.slow_threshold.or(config.slow_threshold_s);
+    Ok(TopSettings {
+        addresses,
+        look: look(args, &config)?,
+        slow_threshold_s: threshold.unwrap_or(SLOW_THRESHOLD_S),
+        webhook: args.output.slack_webhook.clone().or_else(|| config.webhook.clone()),
+        is_batch: args.look.batch || config.is_batch == Some(true),
+        is_json: args.look.format == "json",
+    })
+}
+
+fn config(args: &PgtopArgs) -> Result<TopConfig> {
+    let home = environment::of_postgres("HOME").map(PathBuf::from);
+    let usual = || home.and_then(|home| TopConfig::usual_file(&home));
+    let Some(file) = args.config.clone().or_else(usual) else { return Ok(TopConfig::default()) };
+    let text = fs::read(&file).with_context(|| format!("read `{}`", file.display()))?;
+    match TopConfig::parse(&file, &String::from_utf8_lossy(&text)) {
+        Ok(config) => {
+            for note in &config.notes {
+                eprintln!("note: {}", screen::clean(note));
+            }
+            Ok(config)
+        }
+        Err(error) => {
+            eprintln!("{}", output::cleaned(&error.to_string()));
+            Err(Exit(EXIT_CONFIG).into())
+        }
+    }
+}
+
+fn addresses(args: &PgtopArgs, config: &TopConfig) -> Result<Vec<PgAddress>> {
+    let given = &args.connection;
+    let mut options = ConnectionSettings::default();
+    given.host.iter().for_each(|host| options.set_host(host));
+    options.set("port", given.port.map(|port| port.to_string()));
+    let socket = given.socket.as_deref().and_then(|socket| socket_dir(&socket.to_string_lossy()));
+    options.set("host", socket);
+    options.set("user", given.user.clone());
+    options.set("dbname", given.database.clone());
+    options.set("password", given.password.clone());
+    options.set("sslmode", given.sslmode.clone());
+    let asks = given.prompt || (config.asks_password == Some(true) && !given.no_prompt);
+    let mut all: Vec<ConnectionSettings> = Vec::new();
+    for text in &args.servers {
+        let named = ConnectionSettings::parse(text).map_err(|error| Misuse(error.into()))?;
+        all.push(named.or(&options));
+    }
+    if all.is_empty() {
+        all.push(options);
+    }
+    let mut addresses = Vec::new();
+    for mut settings in all {
+        if asks {
+            settings.set("password", Some(super::password::ask()?));
+        }
+        let resolved = settings.resolve(&config.connection, &environment::of_postgres);
+        addresses.push(resolved.map_err(|error| Misuse(error.into()))?);
+    }
+    Ok(addresses)
+}
+
+fn look(args: &PgtopArgs, config: &TopConfig) -> Result<TopLook> {
+    let look = &args.look;
+    let delay = look.delay.or(config.delay_s).unwrap_or(DELAY_S);
+    if !delay.is_finite() || delay > 86_400.0 {
+        bail!(Misuse(anyhow!("`--delay` is a number of seconds, not {delay}")));
+    }
+    let view = match look.view.as_deref().or(config.view.as_deref()) {
+        None => PgView::default(),
+        Some(name) => view(name).ok_or_else(|| {
+            let names: Vec<&str> = PgView::ALL.into_iter().map(PgView::name).collect();
+            Misuse(anyhow!("there is no view `{name}`; views are {}", names.join(", ")))
+        })?,
+    };
+    let mut order = view.order();
+    order.descends ^= config.ascends == Some(true);
+    let [user, database, host] = &config.filters;
+    let field = |text: &Option<String>| match text {
+        None => Ok(None),
+        Some(text) => FieldMatch::parse(text).map_err(|error| anyhow!("filter `{text}`: {error}")),
+    };
+    let filter = SessionFilter {
+        user: field(user)?,
+        database: field(database)?,
+        host: field(host)?,
+        shows_idle: look.idle || (config.shows_idle != Some(false) && !look.no_idle),
+        ..SessionFilter::default()
+    };
+    let has_colour = match (look.color, look.no_color, config.has_colour) {
+        (_, true, _) => false,
+        (true, ..) => true,
+        (.., from_file) => from_file != Some(false),
+    };
+    let style = output::style();
+    let colour = (style.colour || (look.color && std::io::stdout().is_terminal())) && has_colour;
+    Ok(TopLook {
+        delay: Duration::from_secs_f64(delay.max(DELAY_MIN_S)),
+        view,
+        order,
+        filter,
+        has_header: look.header || (config.has_header != Some(false) && !look.no_header),
+        style: Style { colour, ascii: environment::has_only_ascii(), ..style },
+    })
+}
+
+/// A view by its name, or by what pgtop calls its modes.
+fn view(name: &str) -> Option<PgView> {
+    match name {
+        "t" | "thread" => Some(PgView::Running),
+        "m" | "qps" => Some(PgView::Databases),
+        "c" | "cmd" => Some(PgView::Statements),
+        name => PgView::named(name),
+    }
+}
+
+/// Where slow queries are appended.
+pub(super) fn slow_log(args: &PgtopArgs) -> &Path {
+    &args.output.slow_log
+}
