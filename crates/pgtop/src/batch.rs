@@ -8,7 +8,7 @@ use screen::{Ink, Style};
 use serde_json::{Value, json};
 
 use crate::header::HeaderFigures;
-use crate::listing::Listing;
+use crate::listing::ViewList;
 use crate::view::{PgView, ViewedFrames};
 
 /// A frame of a server, to be written.
@@ -23,7 +23,7 @@ pub struct BatchFrame<'f> {
     /// The view.
     pub view: PgView,
     /// Its list.
-    pub listing: &'f Listing,
+    pub listing: &'f ViewList,
 }
 
 impl BatchFrame<'_> {

@@ -28,6 +28,9 @@ const STATEMENT_TIMEOUT: Duration = Duration::from_millis(900);
 /// Above the server's own limit, for a server or a network that has gone silent.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 
+/// SQLSTATE of a text that refers to values that nobody gave.
+pub(crate) const MISSING_VALUES: &str = "08P01";
+
 /// Why a statement or a connection failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PgError {
@@ -130,8 +133,12 @@ impl PgConnection {
                 Some(statement) => statement.clone(),
                 None => self.client.prepare(text).await?,
             };
+            if statement.params().len() != parameters.len() {
+                let message = format!("{} values are missing", statement.params().len());
+                return Err(PgError::Answered { state: MISSING_VALUES.to_owned(), message });
+            }
             let rows = self.client.query(&statement, parameters).await?;
-            Ok::<_, tokio_postgres::Error>((statement, rows))
+            Ok((statement, rows))
         };
         let waited = async { tokio::time::timeout(ANSWER_TIMEOUT, asked).await };
         let Ok(answer) = self.runtime.block_on(waited) else {

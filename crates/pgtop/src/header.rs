@@ -168,6 +168,3 @@ impl HeaderRates {
         )
     }
 }
-
-#[cfg(test)]
-mod tests;

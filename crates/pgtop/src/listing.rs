@@ -44,7 +44,7 @@ pub struct ListRow {
 
 /// A list.
 #[derive(Debug, Clone, Default)]
-pub struct Listing {
+pub struct ViewList {
     /// The columns.
     pub columns: Vec<ListColumn>,
     /// The rows.
@@ -82,7 +82,7 @@ impl ListCell {
     }
 }
 
-impl Listing {
+impl ViewList {
     /// Sorts the rows.
     pub fn sort(&mut self, order: ListOrder) {
         let empty = ListCell::default();

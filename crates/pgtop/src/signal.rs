@@ -13,7 +13,7 @@
 use tokio_postgres::types::ToSql;
 
 use crate::connection::PgError;
-use crate::frame::QueryIdentity;
+use crate::frame::{PgSession, QueryIdentity};
 use crate::sample::{FrameSource, grant};
 use crate::statements;
 use crate::value::ServerTime;
@@ -25,6 +25,32 @@ pub enum SignalKind {
     Cancel,
     /// It is ended.
     Terminate,
+}
+
+/// A query that is to be signalled, with what people know it by.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Victim {
+    /// What the signal is checked against.
+    pub identity: QueryIdentity,
+    /// The role.
+    pub user: String,
+    /// The database.
+    pub database: String,
+    /// For how long it had been running when it was seen.
+    pub seconds: f64,
+    /// Its text, in one line.
+    pub query: String,
+}
+
+/// A query's text, as much of it as the server keeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WholeText {
+    /// The text.
+    pub text: String,
+    /// The database that it runs in.
+    pub database: String,
+    /// Whether the server has cut it (`track_activity_query_size`).
+    pub is_cut: bool,
 }
 
 /// What became of a signal.
@@ -39,6 +65,19 @@ pub enum SignalOutcome {
     EndedMeanwhile,
     /// The server did not send it.
     Refused(String),
+}
+
+impl Victim {
+    /// Returns a session's query as it was seen at a moment.
+    pub fn of(session: &PgSession, now_us: i64) -> Self {
+        Self {
+            identity: session.identity,
+            user: session.client.user.clone(),
+            database: session.client.database.clone(),
+            seconds: session.age_us(now_us).unwrap_or(0) as f64 / 1e6,
+            query: session.query.split_whitespace().collect::<Vec<_>>().join(" "),
+        }
+    }
 }
 
 impl SignalOutcome {
@@ -122,22 +161,22 @@ impl FrameSource {
         Ok(if is_same { SignalOutcome::Signalled } else { SignalOutcome::EndedMeanwhile })
     }
 
-    /// Returns the whole text of a query that still runs, and its database.
+    /// Returns the whole text of a query that still runs; nothing where it has ended.
     ///
     /// # Errors
     /// When the server has gone, or refuses.
-    pub fn whole_text(
-        &mut self,
-        identity: QueryIdentity,
-    ) -> Result<Option<(String, String)>, PgError> {
+    pub fn whole_text(&mut self, identity: QueryIdentity) -> Result<Option<WholeText>, PgError> {
         let start = ServerTime(identity.backend_start_us);
         let query = identity.query_start_us.map(ServerTime);
         let rows = self.run(|connection| {
             connection.rows(statements::WHOLE_TEXT, &[&identity.pid, &start, &query])
         })?;
         Ok(rows.first().map(|row| {
-            let text = |at: usize| row[at].text().unwrap_or_default().to_owned();
-            (text(0), text(1))
+            let text = row[0].text().unwrap_or_default().to_owned();
+            let bytes_max = row[2].whole().unwrap_or(i64::MAX);
+            // The server keeps a byte for the end.
+            let is_cut = text.len() as i64 >= bytes_max - 1;
+            WholeText { text, database: row[1].text().unwrap_or_default().to_owned(), is_cut }
         }))
     }
 }

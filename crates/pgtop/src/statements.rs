@@ -72,6 +72,7 @@ pub(crate) fn blocking(version: i64) -> String {
 
 /// The whole text of a query that still runs: `$1` to `$3` are its identity.
 pub(crate) const WHOLE_TEXT: &str = "\
-SELECT textsend(query), datname, current_setting('track_activity_query_size') \
+SELECT textsend(query), datname, \
+(SELECT setting::int8 FROM pg_settings WHERE name = 'track_activity_query_size') \
 FROM pg_stat_get_activity($1) a LEFT JOIN pg_database d ON d.oid = a.datid \
 WHERE a.backend_start = $2 AND a.query_start IS NOT DISTINCT FROM $3";

@@ -2,18 +2,18 @@
 //!
 //! Invariant: a number never reads as more digits than its column is wide, up to exabytes.
 
-use crate::catalog::Unit;
+use crate::catalog::Quantity;
 use crate::listing::ListCell;
 
 const STEPS: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
 
 /// A number in a unit.
-pub(crate) fn cell(number: f64, unit: Unit) -> ListCell {
+pub(crate) fn cell(number: f64, unit: Quantity) -> ListCell {
     let text = match unit {
-        Unit::Count => count(number),
-        Unit::Bytes => bytes(number),
-        Unit::Milliseconds => digits(number),
-        Unit::Seconds => seconds(number),
+        Quantity::Count => count(number),
+        Quantity::Bytes => bytes(number),
+        Quantity::Milliseconds => digits(number),
+        Quantity::Seconds => seconds(number),
     };
     ListCell::number(number, text)
 }

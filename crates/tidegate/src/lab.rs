@@ -15,6 +15,8 @@ mod probe;
 mod report;
 mod strace;
 
+pub(crate) use audited::recorder as action_recorder;
+
 use std::process::ExitCode;
 
 use anyhow::Result;

@@ -7,9 +7,16 @@
 //! the list of processes (`pgtop/password.rs`).
 //! Never here: SQL, and what keys do.
 
+mod alerts;
 mod batch;
+mod counts;
+mod full_screen;
 mod password;
+mod replay;
 mod settings;
+mod time;
+mod trail;
+mod watching;
 
 use anyhow::Result;
 
@@ -21,13 +28,9 @@ use crate::cli::PgtopArgs;
 /// When a setting is none, a server cannot be reached, or there is no terminal.
 pub(crate) fn command(args: &PgtopArgs) -> Result<()> {
     let settings = settings::read(args)?;
-    batch::run(&settings)
-}
-
-/// The time of day on this machine, such as `14:05:09`.
-fn time_of_day(time_us: i64) -> String {
-    let Some((_, time)) = stdx::local_time(time_us.div_euclid(1_000_000)) else {
-        return "-".to_owned();
-    };
-    format!("{:02}:{:02}:{:02}", time.hour, time.minute, time.second)
+    match args.output.replay {
+        Some(_) => full_screen::replay(args, &settings),
+        None if settings.is_batch => batch::run(&settings),
+        None => full_screen::watch(args, settings),
+    }
 }

@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::PgAddress;
+use super::place::PgAddress;
 
 /// Where Debian has the system's service file.
 const SYSTEM_DIR: &str = "/etc/postgresql-common";

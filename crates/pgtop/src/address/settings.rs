@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::files::{password_of, service_of};
-use super::{AddressError, PgAddress, PgEncryption, PgPassword};
+use super::files::{FileError, password_of, service_of};
+use super::place::{PgAddress, PgEncryption, PgPassword};
 
 /// Where libpq looks for each setting in the environment.
 const VARIABLES: [(&str, &str); 9] = [
@@ -26,6 +26,25 @@ const VARIABLES: [(&str, &str); 9] = [
 
 /// Known in a text, and without a meaning here.
 const PASSED_OVER: [&str; 3] = ["application_name", "connect_timeout", "target_session_attrs"];
+
+/// Why there is no address.
+#[derive(Debug, thiserror::Error)]
+pub enum AddressError {
+    /// A setting is none: mend it.
+    #[error("`{text}` is no {wanted}")]
+    Value {
+        /// As it was written.
+        text: String,
+        /// What it should be.
+        wanted: &'static str,
+    },
+    /// A file cannot be read: mend it.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// No file defines the service: name another.
+    #[error("no service file defines `{0}`")]
+    NoService(String),
+}
 
 /// Settings of a connection, by libpq's names.
 #[derive(Clone, Default)]

@@ -1,3 +1,5 @@
+//! Tests of the module `address`.
+
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 

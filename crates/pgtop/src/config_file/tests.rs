@@ -1,3 +1,5 @@
+//! Tests of the module `config_file`.
+
 use super::*;
 
 #[test]

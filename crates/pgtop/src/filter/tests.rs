@@ -1,3 +1,5 @@
+//! Tests of the module `filter`.
+
 use super::*;
 use crate::frame::SessionClient;
 

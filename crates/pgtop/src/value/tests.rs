@@ -1,3 +1,5 @@
+//! Tests of the module `value`.
+
 use super::*;
 
 #[test]

@@ -8,11 +8,11 @@ use std::collections::HashMap;
 
 use screen::Ink;
 
-use super::ViewedFrames;
+use super::frames::ViewedFrames;
 use crate::catalog::{CatalogView, Shown};
 use crate::filter::SessionFilter;
 use crate::frame::Grid;
-use crate::listing::{ListCell, ListColumn, ListRow, Listing};
+use crate::listing::{ListCell, ListColumn, ListRow, ViewList};
 use crate::units;
 use crate::value::SqlScalar;
 
@@ -34,7 +34,7 @@ pub(super) fn listing(
     view: &CatalogView,
     frames: &ViewedFrames<'_>,
     filter: &SessionFilter,
-) -> Listing {
+) -> ViewList {
     let columns = view.columns.iter().map(|(title, shown)| {
         let is_number = !matches!(shown, Shown::Label(_));
         let is_last = matches!(shown, Shown::Label("query"));
@@ -43,7 +43,7 @@ pub(super) fn listing(
     });
     let columns = columns.collect();
     let Some(grid) = frames.frame.grids.get(view.name) else {
-        return Listing { columns, rows: Vec::new() };
+        return ViewList { columns, rows: Vec::new() };
     };
     let before = frames.before.and_then(|frame| {
         let seconds = (frames.frame.time_us - frame.time_us) as f64 / 1e6;
@@ -66,7 +66,7 @@ pub(super) fn listing(
     let is_met = |row: &ListRow| {
         filter.text.as_ref().is_none_or(|wanted| row.cells.iter().any(|it| wanted.is_met(&it.text)))
     };
-    Listing { columns, rows: rows.filter(is_met).collect() }
+    ViewList { columns, rows: rows.filter(is_met).collect() }
 }
 
 fn key(view: &CatalogView, grid: &Grid, row: &[SqlScalar]) -> String {

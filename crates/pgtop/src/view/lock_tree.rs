@@ -9,10 +9,10 @@ use std::collections::HashMap;
 
 use screen::Ink;
 
-use super::ViewedFrames;
+use super::frames::ViewedFrames;
 use super::sessions::{command, query};
 use crate::frame::PgSession;
-use crate::listing::{ListCell, ListColumn, ListRow, Listing};
+use crate::listing::{ListCell, ListColumn, ListRow, ViewList};
 use crate::units::seconds;
 
 const ROWS_MAX: usize = 2000;
@@ -26,7 +26,7 @@ struct LockTree<'f> {
     rows: Vec<ListRow>,
 }
 
-pub(super) fn listing(frames: &ViewedFrames<'_>) -> Listing {
+pub(super) fn listing(frames: &ViewedFrames<'_>) -> ViewList {
     let frame = frames.frame;
     let mut tree = LockTree {
         now_us: frame.time_us,
@@ -67,7 +67,7 @@ pub(super) fn listing(frames: &ViewedFrames<'_>) -> Listing {
         text("Wants", 40),
         text("Query or State", 0),
     ];
-    Listing { columns, rows: tree.rows }
+    ViewList { columns, rows: tree.rows }
 }
 
 impl LockTree<'_> {

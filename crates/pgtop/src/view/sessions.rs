@@ -7,35 +7,14 @@ use std::collections::HashMap;
 
 use screen::Ink;
 
-use super::{PgView, ViewedFrames};
+use super::frames::ViewedFrames;
+use super::kind::{PgView, columns};
 use crate::filter::{SessionFilter, host};
 use crate::frame::PgSession;
-use crate::listing::{ListCell, ListColumn, ListRow, Listing};
+use crate::listing::{ListCell, ListRow, ViewList};
 use crate::units::seconds;
 
-/// The columns of a view of sessions.
-pub(super) fn columns(view: PgView) -> Vec<ListColumn> {
-    let text = |title, width| ListColumn { title, is_number: false, width };
-    let number = |title, width| ListColumn { title, is_number: true, width };
-    let mut all = vec![
-        number("Id", 8),
-        text("User", 9),
-        text("Host/IP", 15),
-        text("DB", 10),
-        number("Time", 9),
-    ];
-    match view {
-        PgView::Waiting => all.extend([text("Lock", 36), text("Blocked by", 12)]),
-        PgView::Blocking => {
-            all.extend([number("Blocks", 6), number("Xact", 7), text("Cmd", 12)]);
-        }
-        _ => all.extend([text("Cmd", 12), text("Wait", 20)]),
-    }
-    all.push(text("Query or State", 0));
-    all
-}
-
-pub(super) fn listing(view: PgView, frames: &ViewedFrames<'_>, filter: &SessionFilter) -> Listing {
+pub(super) fn listing(view: PgView, frames: &ViewedFrames<'_>, filter: &SessionFilter) -> ViewList {
     let frame = frames.frame;
     let mut blocks: HashMap<i32, usize> = HashMap::new();
     for blocked in frame.sessions.iter().filter_map(|session| session.blocked.as_ref()) {
@@ -50,7 +29,7 @@ pub(super) fn listing(view: PgView, frames: &ViewedFrames<'_>, filter: &SessionF
         let count = blocks.get(&session.identity.pid).copied().unwrap_or(0);
         row((view, count), session, frames)
     });
-    Listing { columns: columns(view), rows: rows.collect() }
+    ViewList { columns: columns(view), rows: rows.collect() }
 }
 
 fn row((view, blocks): (PgView, usize), session: &PgSession, frames: &ViewedFrames<'_>) -> ListRow {

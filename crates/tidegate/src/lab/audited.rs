@@ -68,7 +68,11 @@ impl Audited {
     }
 }
 
-fn recorder(file: Option<&Path>) -> Result<ActionRecorder> {
+/// Returns the recorder of what is done by hand on this machine.
+///
+/// # Errors
+/// When the configuration is wrong.
+pub(crate) fn recorder(file: Option<&Path>) -> Result<ActionRecorder> {
     let usual = Path::new(USUAL_CONFIG);
     let Some(file) = file.or_else(|| usual.is_file().then_some(usual)) else {
         return Ok(ActionRecorder::witness_only(SYSLOG.into()));

@@ -10,6 +10,7 @@ use ::pgtop::{BatchFrame, FrameRequest, FrameSource, PgAddress, PgError, PgFrame
 use anyhow::{Result, anyhow};
 
 use super::settings::TopSettings;
+use super::time;
 use crate::output;
 
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -55,7 +56,7 @@ fn print(
     let look = &settings.look;
     let frames = ViewedFrames { frame, before, slow_threshold_s: settings.slow_threshold_s };
     let listing = look.view.listing(&frames, &look.filter, look.order);
-    let time = super::time_of_day(frame.time_us);
+    let time = time::time_of_day(frame.time_us);
     let batch = BatchFrame {
         host: &address.to_string(),
         time_of_day: &time,

@@ -6,7 +6,7 @@
 
 use std::fs;
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ::pgtop::{
@@ -16,6 +16,7 @@ use ::pgtop::{
 use anyhow::{Context, Result, anyhow, bail};
 use screen::Style;
 
+use super::password;
 use crate::cli::PgtopArgs;
 use crate::exit::{Exit, Misuse};
 use crate::{environment, output};
@@ -33,6 +34,24 @@ pub(super) struct TopSettings {
     pub(super) webhook: Option<String>,
     pub(super) is_batch: bool,
     pub(super) is_json: bool,
+}
+
+impl TopSettings {
+    /// Returns them for people, without passwords and the webhook's address.
+    pub(super) fn text(&self) -> String {
+        let mut lines: Vec<String> = Vec::new();
+        for address in &self.addresses {
+            let password = if address.password.is_some() { "set" } else { "none" };
+            lines.push(format!("server          {address}"));
+            lines.push(format!("user            {}, password {password}", address.user));
+        }
+        let webhook = if self.webhook.is_some() { "set" } else { "none" };
+        lines.push(format!("delay           {} s", self.look.delay.as_secs_f64()));
+        lines.push(format!("slow_threshold  {} s", self.slow_threshold_s));
+        lines.push(format!("slack_webhook   {webhook}"));
+        lines.push(format!("filter          {}", self.look.filter.shown()));
+        lines.join("\n")
+    }
 }
 
 /// How it begins.
@@ -109,7 +128,7 @@ fn addresses(args: &PgtopArgs, config: &TopConfig) -> Result<Vec<PgAddress>> {
     let mut addresses = Vec::new();
     for mut settings in all {
         if asks {
-            settings.set("password", Some(super::password::ask()?));
+            settings.set("password", Some(password::ask()?));
         }
         let resolved = settings.resolve(&config.connection, &environment::of_postgres);
         addresses.push(resolved.map_err(|error| Misuse(error.into()))?);
@@ -169,9 +188,4 @@ fn view(name: &str) -> Option<PgView> {
         "c" | "cmd" => Some(PgView::Statements),
         name => PgView::named(name),
     }
-}
-
-/// Where slow queries are appended.
-pub(super) fn slow_log(args: &PgtopArgs) -> &Path {
-    &args.output.slow_log
 }

@@ -1,0 +1,44 @@
+//! Asks for the plan of a query, in the database that it runs in.
+//!
+//! A connection of its own is made for it, which only reads and gives up as the others do. A query
+//! with `$1` is prepared first, and its generic plan is shown, which every version from 12 on can.
+//! Invariants: the text is one statement, or the server refuses it, because the extended protocol
+//! takes no second one. The options stand in parentheses, so that a text which begins with
+//! `ANALYZE` cannot become a part of the command: nothing is executed.
+//! What remains: planning runs functions that their owners call immutable, as this role. It should
+//! be one with `pg_monitor`, and no superuser.
+
+use crate::address::PgAddress;
+use crate::connection::{MISSING_VALUES, PgConnection, PgError};
+use crate::value::SqlScalar;
+
+const EXPLAIN: &str = "EXPLAIN (FORMAT TEXT)";
+
+/// Returns the plan of a query in a database of a server.
+///
+/// # Errors
+/// When the database cannot be connected to, or the server does not plan the text.
+pub fn explain(address: &PgAddress, database: &str, query: &str) -> Result<String, PgError> {
+    let address = PgAddress { database: database.to_owned(), ..address.clone() };
+    let mut connection = PgConnection::open(&address)?;
+    let rows = match connection.once(&format!("{EXPLAIN} {query}")) {
+        Err(PgError::Answered { state, .. }) if state == MISSING_VALUES => {
+            generic(&mut connection, query)?
+        }
+        rows => rows?,
+    };
+    let lines = rows.iter().filter_map(|row| row.first().and_then(SqlScalar::text));
+    Ok(lines.collect::<Vec<_>>().join("\n"))
+}
+
+fn generic(connection: &mut PgConnection, query: &str) -> Result<Vec<Vec<SqlScalar>>, PgError> {
+    connection.once("SET plan_cache_mode = force_generic_plan")?;
+    connection.once(&format!("PREPARE pgtop_explained AS {query}"))?;
+    let rows = connection.once(
+        "SELECT cardinality(parameter_types) FROM pg_prepared_statements \
+         WHERE name = 'pgtop_explained'",
+    )?;
+    let count = rows.first().and_then(|row| row[0].whole()).unwrap_or(0);
+    let values = vec!["NULL"; usize::try_from(count).unwrap_or(0)].join(", ");
+    connection.once(&format!("{EXPLAIN} EXECUTE pgtop_explained({values})"))
+}

@@ -1,0 +1,87 @@
+//! What is asked and told on the screen: a line that is entered, a text over the view, a message.
+
+use screen::{EntryLine, Ink};
+
+use crate::group::GroupPlan;
+use crate::signal::Victim;
+
+/// Which filter a line is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FilterField {
+    User,
+    Database,
+    Host,
+    Text,
+    Age,
+}
+
+/// What a line that is being entered is for.
+pub(super) enum TopPrompt {
+    Filter(FilterField),
+    Delay,
+    TimeOfDay,
+    /// The process whose query is cancelled, of these that were on the screen.
+    Cancel(Vec<Victim>),
+    /// `yes` ends this session.
+    Terminate(Box<Victim>),
+    /// From how many seconds on queries are cancelled together.
+    GroupSeconds,
+    /// How many these are, typed as a confirmation.
+    GroupCount(GroupPlan),
+    /// Whether writers are among them: `yes` or `no`.
+    GroupWriters(GroupPlan),
+}
+
+/// A text over the view, with the row that it is shown from.
+#[derive(Debug, Clone, Default)]
+pub(super) struct TopNotice {
+    pub(super) title: String,
+    pub(super) text: String,
+    pub(super) first: usize,
+}
+
+/// What is asked and told.
+#[derive(Default)]
+pub(super) struct TopDialog {
+    pub(super) prompt: Option<(TopPrompt, EntryLine)>,
+    pub(super) notice: Option<TopNotice>,
+    pub(super) message: Option<(Ink, String)>,
+}
+
+impl TopDialog {
+    pub(super) fn ask(&mut self, prompt: TopPrompt, text: &str) {
+        self.prompt = Some((prompt, EntryLine::new(text)));
+    }
+
+    pub(super) fn show(&mut self, title: impl Into<String>, text: impl Into<String>) {
+        self.notice = Some(TopNotice { title: title.into(), text: text.into(), first: 0 });
+    }
+
+    pub(super) fn say(&mut self, ink: Ink, text: impl Into<String>) {
+        self.message = Some((ink, text.into()));
+    }
+}
+
+impl TopPrompt {
+    /// What stands before the line.
+    pub(super) fn title(&self) -> String {
+        match self {
+            Self::Filter(FilterField::User) => "user (/re/, empty: all): ".to_owned(),
+            Self::Filter(FilterField::Database) => "database (/re/, empty: all): ".to_owned(),
+            Self::Filter(FilterField::Host) => "host (/re/, empty: all): ".to_owned(),
+            Self::Filter(FilterField::Text) => "text (/re/, empty: all): ".to_owned(),
+            Self::Filter(FilterField::Age) => "seconds at least (empty: all): ".to_owned(),
+            Self::Delay => "seconds between frames: ".to_owned(),
+            Self::TimeOfDay => "time, HH:MM[:SS]: ".to_owned(),
+            Self::Cancel(_) => "cancel the query of Id: ".to_owned(),
+            Self::Terminate(it) => format!("end session {}? type yes: ", it.identity.pid),
+            Self::GroupSeconds => "cancel all slower than seconds: ".to_owned(),
+            Self::GroupCount(plan) => {
+                format!("type {} to cancel these queries: ", plan.count())
+            }
+            Self::GroupWriters(plan) => {
+                format!("{} may write. Cancel them, too? yes, no: ", plan.writers.len())
+            }
+        }
+    }
+}

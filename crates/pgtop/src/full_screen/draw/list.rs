@@ -1,0 +1,72 @@
+//! Draws a list: its titles, and as many rows as there is room for.
+//!
+//! Where the columns do not fit, those in the middle go first: the first one says what the row is,
+//! the last one is a text that can be cut.
+
+use screen::{Ink, Pane, cut, padded, width_of};
+
+use super::super::state::TopScreen;
+use crate::listing::{ListColumn, ViewList};
+
+/// The narrowest last column.
+const LAST_COLUMNS_MIN: usize = 8;
+
+pub(super) fn list(screen: &TopScreen, pane: &mut Pane<'_>) {
+    let list = screen.list();
+    let columns = columns(&list, pane.columns());
+    let order = screen.options.order;
+    let arrow = match (order.descends, pane.style().ascii) {
+        (true, false) => "↓",
+        (false, false) => "↑",
+        (true, true) => "v",
+        (false, true) => "^",
+    };
+    let mut place = 0;
+    for (at, width) in &columns {
+        let column = &list.columns[*at];
+        let arrow = if *at == order.column { arrow } else { "" };
+        let title = cut(&format!("{}{arrow}", column.title), *width, pane.style());
+        place = pane.text((0, place), Ink::Faint, &padded(&title, *width, column.is_number)) + 1;
+    }
+    let rows = pane.rows().saturating_sub(1);
+    let count = list.rows.len();
+    let selected = screen.scroll.selected(count);
+    for (row, at) in screen.scroll.window(count, rows).enumerate() {
+        let mut place = 0;
+        for (column, width) in &columns {
+            let text = list.rows[at].cells.get(*column).map_or("", |cell| &cell.text);
+            let text = cut(text, *width, pane.style());
+            let text = padded(&text, *width, list.columns[*column].is_number);
+            place = pane.text((row + 1, place), list.rows[at].ink, &text) + 1;
+        }
+        if selected == Some(at) {
+            pane.select(row + 1);
+        }
+    }
+    if count == 0 && rows > 0 {
+        pane.text((1, 0), Ink::Faint, "nothing to show");
+    }
+}
+
+/// The columns that fit, with their widths.
+fn columns(list: &ViewList, room: usize) -> Vec<(usize, usize)> {
+    let natural = |at: usize, column: &ListColumn| {
+        let cells = list.rows.iter().filter_map(|row| row.cells.get(at));
+        let widest = cells.map(|cell| width_of(&cell.text)).max().unwrap_or(0);
+        // An arrow may come behind a title.
+        let width = widest.max(width_of(column.title) + 1);
+        if column.width == 0 { width } else { width.min(column.width) }
+    };
+    let mut columns: Vec<(usize, usize)> =
+        list.columns.iter().enumerate().map(|(at, column)| (at, natural(at, column))).collect();
+    let Some((last, wanted)) = columns.pop() else { return columns };
+    let taken = |columns: &[(usize, usize)]| columns.iter().map(|it| it.1 + 1).sum::<usize>();
+    while columns.len() > 1 && taken(&columns) + LAST_COLUMNS_MIN.min(wanted) > room {
+        // `Time` says the most of what is in the middle.
+        let goes = (1..columns.len()).rev().find(|at| list.columns[columns[*at].0].title != "Time");
+        columns.remove(goes.unwrap_or(1));
+    }
+    let rest = room.saturating_sub(taken(&columns));
+    columns.push((last, wanted.min(rest).max(LAST_COLUMNS_MIN.min(rest))));
+    columns
+}

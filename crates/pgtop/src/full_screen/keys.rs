@@ -1,0 +1,307 @@
+//! Says what each key does; a line that is being entered is in `prompts.rs`.
+//!
+//! A text over the view takes the keys that move, and any other key closes it. `KEYS` is what `?`
+//! shows. Letters are pgtop's where it has them.
+
+use screen::{Ink, Input, Key};
+
+use super::dialog::{FilterField, TopPrompt};
+use super::event::{SeekStep, TopAction};
+use super::state::TopScreen;
+use crate::signal::Victim;
+use crate::view::PgView;
+
+/// Bars that can be moved over; more than any screen has columns.
+const BARS_MAX: usize = 500;
+
+pub(super) const KEYS: [(&str, &str); 30] = [
+    ("1 to 9, 0, -, =", "views, in the order of the first line"),
+    ("Tab", "the next view"),
+    ("t, m, c", "pgtop's: running, databases, statements"),
+    ("arrows, PgUp, PgDn", "move; in waits: right drills down, left goes back"),
+    ("< >", "sort by another column; in waits: another bar"),
+    ("z Z", "in waits: wider bars, narrower ones"),
+    ("o", "the other order"),
+    ("/", "filter by text; /re/ is a regular expression"),
+    ("u d h", "filter by user, database, host"),
+    ("a", "filter by age in seconds"),
+    ("F", "no filter"),
+    ("i", "idle sessions, or not"),
+    ("f, Enter", "the whole query"),
+    ("e", "its plan (EXPLAIN, in its own database)"),
+    ("y", "copy the query"),
+    ("k", "cancel the selected query"),
+    ("K", "cancel all slower than N seconds, after a list"),
+    ("X", "end the session, after k"),
+    ("p, space", "pause"),
+    (", .", "a frame back, a frame on"),
+    ("{ }", "in a recording: a minute back, a minute on"),
+    ("@", "in a recording: to a time of day"),
+    ("[ ]", "the server before, the next one"),
+    ("s", "seconds between frames"),
+    ("r", "count from now on; again: from frame to frame"),
+    ("H", "the header, or not"),
+    ("D", "the settings"),
+    ("?", "these keys"),
+    ("Esc", "leave a line, a text, a level"),
+    ("q", "quit"),
+];
+
+impl TopScreen {
+    pub(super) fn input(&mut self, input: Input) -> Option<TopAction> {
+        match input {
+            Input::Resized(..) => None,
+            Input::Paste(text) => {
+                if let Some((_, line)) = &mut self.dialog.prompt {
+                    line.paste(&text);
+                }
+                None
+            }
+            Input::Key(Key::Interrupt) => Some(TopAction::Quit),
+            Input::Key(key) => {
+                if self.dialog.prompt.is_some() {
+                    return self.entered(key);
+                }
+                if self.dialog.notice.is_some() {
+                    return self.in_notice(key);
+                }
+                self.dialog.message = None;
+                self.pressed(key)
+            }
+        }
+    }
+
+    fn in_notice(&mut self, key: Key) -> Option<TopAction> {
+        let page = self.list_rows().max(1);
+        let notice = self.dialog.notice.as_mut()?;
+        match key {
+            Key::Up => notice.first = notice.first.saturating_sub(1),
+            Key::Down => notice.first += 1,
+            Key::PageUp => notice.first = notice.first.saturating_sub(page),
+            Key::PageDown => notice.first += page,
+            Key::Home => notice.first = 0,
+            Key::Char('y') => return Some(TopAction::Copy(notice.text.clone())),
+            Key::Char('q') => return Some(TopAction::Quit),
+            _ => self.dialog.notice = None,
+        }
+        None
+    }
+
+    fn pressed(&mut self, key: Key) -> Option<TopAction> {
+        match key {
+            Key::Char('q') => return Some(TopAction::Quit),
+            Key::Char('?') => self.show_keys(),
+            Key::Char('t') => return self.turn(PgView::Running),
+            Key::Char('m') => return self.turn(PgView::Databases),
+            Key::Char('c') => return self.turn(PgView::Statements),
+            Key::Char('p' | ' ') => self.pause(),
+            Key::Char('H') => self.options.has_header = !self.options.has_header,
+            Key::Char('D') => self.dialog.show("settings", self.options.settings.clone()),
+            Key::Char('o') => self.options.order.descends = !self.options.order.descends,
+            Key::Char('i') => {
+                self.keeping_selection(|screen| {
+                    screen.options.filter.shows_idle = !screen.options.filter.shows_idle;
+                });
+            }
+            Key::Char(']') => return self.next_server(1),
+            Key::Char('[') => return self.next_server(self.tabs.len() - 1),
+            Key::Tab => return self.next_view(1),
+            Key::BackTab => return self.next_view(PgView::ALL.len() - 1),
+            Key::Char(key) if PgView::KEYS.contains(key) => {
+                let at = PgView::KEYS.find(key).expect("it is among them");
+                return self.turn(PgView::ALL[at]);
+            }
+            Key::Char(key @ ('u' | 'd' | 'h' | '/' | 'a' | 'F')) => self.filter_key(key),
+            Key::Char(key @ (',' | '.' | '{' | '}' | '@')) => return self.time_key(key),
+            Key::Char(key @ ('k' | 'K' | 'X')) => self.kill_key(key),
+            Key::Char(key @ ('s' | 'r')) => self.counter_key(key),
+            key if self.options.view == PgView::Waits => self.in_waits(key),
+            key => return self.in_list(key),
+        }
+        None
+    }
+
+    fn show_keys(&mut self) {
+        let lines: Vec<String> = KEYS
+            .iter()
+            .map(|(key, what)| format!("{} {what}", screen::padded(key, 19, false)))
+            .collect();
+        self.dialog.show("keys", lines.join("\n"));
+    }
+
+    fn pause(&mut self) {
+        self.is_paused = !self.is_paused;
+        if !self.is_paused {
+            self.keeping_selection(|screen| screen.tabs.iter_mut().for_each(|tab| tab.back = 0));
+        }
+    }
+
+    fn next_server(&mut self, by: usize) -> Option<TopAction> {
+        self.tab = (self.tab + by) % self.tabs.len();
+        self.scroll = screen::Scroll::default();
+        self.changed()
+    }
+
+    fn next_view(&mut self, by: usize) -> Option<TopAction> {
+        let at = PgView::ALL.into_iter().position(|view| view == self.options.view).unwrap_or(0);
+        self.turn(PgView::ALL[(at + by) % PgView::ALL.len()])
+    }
+
+    fn filter_key(&mut self, key: char) {
+        let filter = &self.options.filter;
+        let shown = |field: &Option<crate::FieldMatch>| {
+            field.as_ref().map(crate::FieldMatch::shown).unwrap_or_default()
+        };
+        let (field, text) = match key {
+            'u' => (FilterField::User, shown(&filter.user)),
+            'd' => (FilterField::Database, shown(&filter.database)),
+            'h' => (FilterField::Host, shown(&filter.host)),
+            '/' => (FilterField::Text, shown(&filter.text)),
+            'a' => (FilterField::Age, filter.age_s.map(|age| age.to_string()).unwrap_or_default()),
+            _ => {
+                let shows_idle = filter.shows_idle;
+                self.options.filter = crate::SessionFilter { shows_idle, ..Default::default() };
+                return;
+            }
+        };
+        self.dialog.ask(TopPrompt::Filter(field), &text);
+    }
+
+    /// A key that moves in time.
+    fn time_key(&mut self, key: char) -> Option<TopAction> {
+        if self.options.is_replay {
+            let step = match key {
+                ',' => SeekStep::Frames(-1),
+                '.' => SeekStep::Frames(1),
+                '{' => SeekStep::Seconds(-60),
+                '}' => SeekStep::Seconds(60),
+                _ => {
+                    self.dialog.ask(TopPrompt::TimeOfDay, "");
+                    return None;
+                }
+            };
+            return Some(TopAction::Seek(step));
+        }
+        let by = match key {
+            ',' => -1,
+            '.' => 1,
+            _ => {
+                self.dialog.say(Ink::Second, "that is for recordings: --record, --replay");
+                return None;
+            }
+        };
+        self.is_paused = true;
+        let mut could = false;
+        self.keeping_selection(|screen| could = screen.tabs[screen.tab].step(by));
+        if !could {
+            self.dialog.say(Ink::Second, "no frame there is kept");
+        }
+        None
+    }
+
+    fn kill_key(&mut self, key: char) {
+        if self.options.is_replay {
+            return self.dialog.say(Ink::Second, "nothing is signalled from a recording");
+        }
+        let Some(frame) = self.current().shown() else { return };
+        match (key, self.victim()) {
+            ('K', _) => self.dialog.ask(TopPrompt::GroupSeconds, "60"),
+            (_, None) => self.dialog.say(Ink::Second, "no session is selected"),
+            ('k', Some(victim)) => {
+                let now = frame.time_us;
+                let all = frame.sessions.iter().map(|session| Victim::of(session, now)).collect();
+                self.dialog.ask(TopPrompt::Cancel(all), &victim.identity.pid.to_string());
+            }
+            (_, Some(victim)) if self.current().cancelled.contains(&victim.identity) => {
+                self.dialog.ask(TopPrompt::Terminate(Box::new(victim)), "");
+            }
+            (_, Some(_)) => {
+                self.dialog
+                    .say(Ink::Second, "cancel it first: k; X is for what goes on after that");
+            }
+        }
+    }
+
+    fn counter_key(&mut self, key: char) {
+        if key == 's' {
+            self.dialog.ask(TopPrompt::Delay, &self.options.delay_s.to_string());
+        } else if self.options.is_replay {
+            self.dialog.say(Ink::Second, "a recording is counted from frame to frame");
+        } else if self.tabs[self.tab].reset_counters() {
+            self.dialog.say(Ink::Fine, "counted from now on; r counts from frame to frame again");
+        } else {
+            self.dialog.say(Ink::Fine, "counted from frame to frame");
+        }
+    }
+
+    fn in_list(&mut self, key: Key) -> Option<TopAction> {
+        match key {
+            Key::Char('f') | Key::Enter => return self.about_query(TopAction::WholeText),
+            Key::Char('e') => return self.about_query(TopAction::Explain),
+            Key::Char('y') => {
+                let text = self.selected().map(|session| session.query.clone());
+                return text.or_else(|| self.selected_text()).map(TopAction::Copy);
+            }
+            Key::Char('<') => self.sort_by(-1),
+            Key::Char('>') => self.sort_by(1),
+            key => {
+                let count = self.list().rows.len();
+                let rows = self.list_rows();
+                self.scroll.key(key, count, rows);
+            }
+        }
+        None
+    }
+
+    fn about_query(&mut self, action: fn(usize, Victim) -> TopAction) -> Option<TopAction> {
+        let Some(victim) = self.victim() else {
+            let text = self.selected_text()?;
+            self.dialog.show("text", text);
+            return None;
+        };
+        if self.options.is_replay {
+            let text = self.selected().map(|session| session.query.clone());
+            self.dialog.show(format!("query of {}", victim.identity.pid), text.unwrap_or_default());
+            return None;
+        }
+        Some(action(self.tab, victim))
+    }
+
+    /// The last column of the selected row.
+    fn selected_text(&self) -> Option<String> {
+        let list = self.list();
+        let row = list.rows.get(self.scroll.selected(list.rows.len())?)?;
+        row.cells.last().map(|cell| cell.text.clone())
+    }
+
+    fn sort_by(&mut self, by: i64) {
+        let count = self.list().columns.len() as i64;
+        if count > 0 {
+            let column = (self.options.order.column as i64 + by).rem_euclid(count);
+            self.options.order.column = column as usize;
+        }
+    }
+
+    fn in_waits(&mut self, key: Key) {
+        match key {
+            Key::Char('<') => self.waits.move_bar(true, BARS_MAX),
+            Key::Char('>') => self.waits.move_bar(false, BARS_MAX),
+            Key::Char('z') => self.waits.zoom(true),
+            Key::Char('Z') => self.waits.zoom(false),
+            Key::Left | Key::Escape | Key::Backspace => self.waits.leave(),
+            key => {
+                let shares = self.wait_shares();
+                let selected = self.waits.scroll.selected(shares.len());
+                match (key, selected) {
+                    (Key::Right | Key::Enter, Some(at)) => {
+                        self.waits.enter(shares[at].label.clone());
+                    }
+                    _ => {
+                        let rows = self.list_rows() / 2;
+                        self.waits.scroll.key(key, shares.len(), rows);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! What the screen shows, and what it asks to be read.
+
+use screen::{Input, Scroll};
+
+use super::dialog::TopDialog;
+use super::event::{TopAction, TopEvent};
+use super::tab::ServerTab;
+use super::waits::WaitsPlace;
+use crate::catalog;
+use crate::filter::SessionFilter;
+use crate::frame::{PgFrame, PgSession};
+use crate::listing::{ListOrder, ViewList};
+use crate::sample::FrameRequest;
+use crate::signal::Victim;
+use crate::view::{PgView, ViewedFrames};
+
+/// Bytes of a query that are read for the screen.
+const TEXT_BYTES: i32 = 1000;
+/// Rows beside the list: pages, messages, titles.
+pub(super) const FRAME_ROWS: usize = 3;
+
+/// How a screen begins.
+#[derive(Debug, Clone)]
+pub struct TopOptions {
+    /// The servers' names; of a recording its file.
+    pub names: Vec<String>,
+    /// The view.
+    pub view: PgView,
+    /// Its order.
+    pub order: ListOrder,
+    /// Which sessions are shown.
+    pub filter: SessionFilter,
+    /// Whether the header is shown.
+    pub has_header: bool,
+    /// Seconds between frames.
+    pub delay_s: f64,
+    /// Seconds from which a query is slow.
+    pub slow_threshold_s: f64,
+    /// Whether everything is read, for a recording that is written.
+    pub records: bool,
+    /// Whether a recording is shown.
+    pub is_replay: bool,
+    /// What `D` shows, without a password.
+    pub settings: String,
+    /// Columns and rows of the terminal.
+    pub size: (usize, usize),
+}
+
+/// The screen.
+pub struct TopScreen {
+    pub(super) options: TopOptions,
+    pub(super) tabs: Vec<ServerTab>,
+    pub(super) tab: usize,
+    pub(super) scroll: Scroll,
+    pub(super) dialog: TopDialog,
+    pub(super) waits: WaitsPlace,
+    pub(super) is_paused: bool,
+    pub(super) time_of_day: String,
+    /// The frame of a recording that is shown, and how many there are.
+    pub(super) place: Option<(usize, usize)>,
+}
+
+impl TopScreen {
+    /// A screen without frames yet.
+    pub fn new(options: TopOptions) -> Self {
+        let tab = |name: &String| ServerTab::new(name.clone(), options.is_replay);
+        let tabs = options.names.iter().map(tab).collect();
+        Self {
+            options,
+            tabs,
+            tab: 0,
+            scroll: Scroll::default(),
+            dialog: TopDialog::default(),
+            waits: WaitsPlace::default(),
+            is_paused: false,
+            time_of_day: String::new(),
+            place: None,
+        }
+    }
+
+    /// Returns what is to be read of a server.
+    pub fn request(&self, tab: usize) -> FrameRequest {
+        let view = self.options.view;
+        let is_shown = tab == self.tab;
+        let views = match self.options.records {
+            true => catalog::ALL.iter().map(|view| view.name.to_owned()).collect(),
+            false => {
+                let wanted = is_shown && view.is_catalog();
+                wanted.then(|| view.name().to_owned()).into_iter().collect()
+            }
+        };
+        let locks = self.options.records || (is_shown && view.needs_locks());
+        FrameRequest { locks, views, text_bytes: TEXT_BYTES }
+    }
+
+    /// Takes a frame of a recording into the history, without showing it.
+    pub fn remember(&mut self, frame: &PgFrame) {
+        self.tabs[0].history.push(frame);
+    }
+
+    /// Returns the view.
+    pub fn view(&self) -> PgView {
+        self.options.view
+    }
+
+    /// Takes an event, and returns what has to be done.
+    pub fn apply(&mut self, event: TopEvent) -> Option<TopAction> {
+        match event {
+            TopEvent::Frame { tab, frame, is_full } => self.take(tab, *frame, is_full),
+            TopEvent::Lost { tab, reason } => self.tabs[tab].lost = Some(reason),
+            TopEvent::Replayed { before, frame, place } => {
+                self.keeping_selection(|screen| {
+                    screen.tabs[0].replace(before.map(|it| *it), *frame);
+                });
+                self.place = Some(place);
+            }
+            TopEvent::Signalled { tab, kind, results } => self.signalled(tab, kind, &results),
+            TopEvent::Text(title, text) => self.dialog.show(title, text),
+            TopEvent::Failed(reason) => self.dialog.say(screen::Ink::Alarm, reason),
+            TopEvent::Input(Input::Resized(columns, rows)) => {
+                self.options.size = (columns.into(), rows.into());
+            }
+            TopEvent::Input(input) => return self.input(input),
+            TopEvent::Time(time) => self.time_of_day = time,
+        }
+        None
+    }
+
+    fn take(&mut self, tab: usize, frame: PgFrame, is_full: bool) {
+        let stays = self.is_paused;
+        self.tabs[tab].lost = None;
+        self.tabs[tab].history.push(&frame);
+        if is_full && tab == self.tab {
+            self.keeping_selection(|screen| screen.tabs[tab].push(frame, stays));
+        } else if is_full {
+            self.tabs[tab].push(frame, false);
+        }
+    }
+
+    /// Keeps the selected session selected, wherever its row is afterwards.
+    pub(super) fn keeping_selection(&mut self, change: impl FnOnce(&mut Self)) {
+        let pid = self.selected().map(|session| session.identity.pid);
+        change(self);
+        let Some(pid) = pid else { return };
+        let list = self.list();
+        let at = list.rows.iter().position(|row| row.session.is_some_and(|it| it.pid == pid));
+        if let Some(at) = at {
+            self.scroll.select(at);
+        }
+    }
+
+    /// The list that is shown.
+    pub(super) fn list(&self) -> ViewList {
+        let (tab, view) = (self.current(), self.options.view);
+        let Some(frame) = tab.shown() else { return ViewList::default() };
+        let slow_threshold_s = self.options.slow_threshold_s;
+        let frames = ViewedFrames { frame, before: tab.before(view), slow_threshold_s };
+        view.listing(&frames, &self.options.filter, self.options.order)
+    }
+
+    pub(super) fn current(&self) -> &ServerTab {
+        &self.tabs[self.tab]
+    }
+
+    /// The selected session, as it is shown.
+    pub(super) fn selected(&self) -> Option<&PgSession> {
+        let list = self.list();
+        let row = list.rows.get(self.scroll.selected(list.rows.len())?)?;
+        let identity = row.session?;
+        let frame = self.current().shown()?;
+        frame.sessions.iter().find(|session| session.identity == identity)
+    }
+
+    pub(super) fn victim(&self) -> Option<Victim> {
+        let now = self.current().shown()?.time_us;
+        self.selected().map(|session| Victim::of(session, now))
+    }
+
+    /// Rows that the list has.
+    pub(super) fn list_rows(&self) -> usize {
+        let header = if self.options.has_header { 4 } else { 0 };
+        self.options.size.1.saturating_sub(FRAME_ROWS + header)
+    }
+
+    pub(super) fn turn(&mut self, view: PgView) -> Option<TopAction> {
+        self.options.view = view;
+        self.options.order = view.order();
+        self.scroll = Scroll::default();
+        self.changed()
+    }
+
+    /// Another view, server or reading is wanted.
+    pub(super) fn changed(&self) -> Option<TopAction> {
+        match self.options.is_replay {
+            true => Some(TopAction::Seek(super::event::SeekStep::Again)),
+            false => Some(TopAction::Watch),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Finds queries that have become slow, each once, and says so as pgtop does.
+//!
+//! A query is known by its process, the start of its session and its own start. It is told when
+//! first seen above the threshold, whether or not it was seen below. Only clients' queries that run
+//! are slow; sessions that are idle in a transaction are not.
+//! Bound: what was told is remembered while the query is there.
+
+use std::collections::HashSet;
+
+use serde_json::json;
+use stdx::calendar::{CivilDate, TimeOfDay};
+
+use crate::frame::{PgFrame, QueryIdentity};
+
+/// A query that has become slow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlowQuery {
+    /// Where it runs.
+    pub host: String,
+    /// The database.
+    pub database: String,
+    /// The role.
+    pub user: String,
+    /// The process.
+    pub pid: i32,
+    /// Whole seconds for which it has been running.
+    pub seconds: i64,
+    /// The beginning of its text.
+    pub query: String,
+}
+
+/// Watches for slow queries of a server.
+#[derive(Debug)]
+pub struct SlowWatch {
+    host: String,
+    threshold_s: f64,
+    reported: HashSet<QueryIdentity>,
+}
+
+impl SlowWatch {
+    /// Watches a server by its name.
+    pub fn new(host: String, threshold_s: f64) -> Self {
+        Self { host, threshold_s, reported: HashSet::new() }
+    }
+
+    /// Returns the queries that have become slow, each once.
+    pub fn crossings(&mut self, frame: &PgFrame) -> Vec<SlowQuery> {
+        let mut still = HashSet::new();
+        let mut found = Vec::new();
+        for session in frame.sessions.iter().filter(|session| session.is_running()) {
+            let age_us = session.age_us(frame.time_us).unwrap_or(0);
+            if age_us as f64 / 1e6 <= self.threshold_s {
+                continue;
+            }
+            still.insert(session.identity);
+            if self.reported.contains(&session.identity) {
+                continue;
+            }
+            found.push(SlowQuery {
+                host: self.host.clone(),
+                database: session.client.database.clone(),
+                user: session.client.user.clone(),
+                pid: session.identity.pid,
+                seconds: age_us / 1_000_000,
+                query: session.query.clone(),
+            });
+        }
+        self.reported = still;
+        found
+    }
+}
+
+impl SlowQuery {
+    /// Returns the line of pgtop's log: date, host, database, user, process, seconds and query,
+    /// with a tab between.
+    pub fn log_line(&self, (date, time): (CivilDate, TimeOfDay)) -> String {
+        let query = self.query.split_whitespace().collect::<Vec<_>>().join(" ");
+        let field = |text: &str| text.replace(char::is_control, "?");
+        let [host, database, user, query] =
+            [&self.host, &self.database, &self.user, &query].map(|text| field(text));
+        format!(
+            "{}\t{host}\t{database}\t{user}\t{}\t{}\t{query}\n",
+            perl_time(date, time),
+            self.pid,
+            self.seconds
+        )
+    }
+
+    /// Returns pgtop's message for Slack.
+    pub fn payload(&self) -> String {
+        let text = format!(
+            "Slow postgres query on `{}` database `{}` for user `{}`\n\
+             Query ID {} (has been running for {} s):\n\n```\n{}\n```\n",
+            self.host, self.database, self.user, self.pid, self.seconds, self.query
+        );
+        json!({ "text": text }).to_string()
+    }
+}
+
+/// A date as Perl's `localtime` prints it, such as `Fri Nov 27 18:40:11 2026`.
+fn perl_time(date: CivilDate, time: TimeOfDay) -> String {
+    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let midnight = TimeOfDay { hour: 0, minute: 0, second: 0 };
+    let days = stdx::calendar::unix_seconds(date, midnight).unwrap_or(0).div_euclid(86_400);
+    // 1970 began on a Thursday; both places are within their tables.
+    let day = DAYS[days.rem_euclid(7) as usize];
+    let month = MONTHS[(date.month as usize).clamp(1, 12) - 1];
+    format!(
+        "{day} {month} {:2} {:02}:{:02}:{:02} {}",
+        date.day, time.hour, time.minute, time.second, date.year
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,202 @@
+//! Runs the full screen: threads read servers, or a recording is read here; this one draws and
+//! takes keys.
+//!
+//! Invariants: the terminal is given back however this ends. It is drawn only when something has
+//! happened. Never here: what is drawn, and what keys mean.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::Duration;
+
+use ::pgtop::{FrameRecorder, SlowWatch, TopAction, TopEvent, TopOptions, TopScreen};
+use anyhow::{Context, Result};
+use screen::{Style, Terminal};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use super::alerts::AlertSender;
+use super::counts::CountSender;
+use super::replay::Replay;
+use super::settings::{TopLook, TopSettings};
+use super::time;
+use super::trail::SignalTrail;
+use super::watching::{FrameOutputs, WatchHandle, WatchOrder, WatchThread};
+use crate::cli::PgtopArgs;
+
+/// How long a key is waited for before events are looked at.
+const KEY_TIME: Duration = Duration::from_millis(50);
+
+/// Where frames come from.
+enum FrameOrigin {
+    Servers(Vec<WatchHandle>),
+    Recording(Box<Replay>),
+}
+
+struct ScreenRun {
+    screen: TopScreen,
+    origin: FrameOrigin,
+    events: Receiver<TopEvent>,
+}
+
+/// Shows servers until the user leaves.
+///
+/// # Errors
+/// When there is no terminal, or a file cannot be opened.
+pub(super) fn watch(args: &PgtopArgs, settings: TopSettings) -> Result<()> {
+    let stop = stop_by_signal()?;
+    let names: Vec<String> = settings.addresses.iter().map(ToString::to_string).collect();
+    let mut recorder = match &args.output.record {
+        Some(file) => Some(FrameRecorder::open(file, args.output.record_size.0)?),
+        None => None,
+    };
+    let trail = SignalTrail::open(args.audit_config.as_deref())?;
+    let log = args.output.slow_log.clone();
+    let alerts = Arc::new(AlertSender::start(log, settings.webhook.clone())?);
+    let options = options(&settings, names.clone(), (recorder.is_some(), false));
+    let screen = TopScreen::new(options);
+    let (sender, events): (Sender<TopEvent>, _) = mpsc::channel();
+    let mut handles = Vec::new();
+    for (tab, address) in settings.addresses.iter().enumerate() {
+        let threshold = settings.slow_threshold_s;
+        let statsd = args.output.statsd.as_deref();
+        let counts = statsd.map(|statsd| CountSender::open(statsd, &names[tab])).transpose()?;
+        let outputs = FrameOutputs {
+            slow: SlowWatch::new(address.host.clone(), threshold),
+            slow_threshold_s: threshold,
+            alerts: Arc::clone(&alerts),
+            counts,
+            recorder: recorder.take(),
+        };
+        let wanted = (screen.request(tab), settings.look.delay);
+        let place = (tab, address.clone());
+        handles.push(WatchThread::start(place, wanted, outputs, trail.clone(), sender.clone())?);
+    }
+    let mut run = ScreenRun { screen, origin: FrameOrigin::Servers(handles), events };
+    run.until_quit(settings.look.style, &stop)
+}
+
+/// Shows a recording until the user leaves.
+///
+/// # Errors
+/// When it cannot be read, or there is no terminal.
+pub(super) fn replay(args: &PgtopArgs, settings: &TopSettings) -> Result<()> {
+    let Some(file) = &args.output.replay else { return Ok(()) };
+    let stop = stop_by_signal()?;
+    let options = options(settings, vec![file.display().to_string()], (false, true));
+    let mut screen = TopScreen::new(options);
+    let mut replay = Replay::open(file, |frame| screen.remember(frame))?;
+    let shown = replay.shown(&screen)?;
+    screen.apply(shown);
+    let (_, events) = mpsc::channel();
+    let mut run = ScreenRun { screen, origin: FrameOrigin::Recording(Box::new(replay)), events };
+    run.until_quit(settings.look.style, &stop)
+}
+
+fn options(
+    settings: &TopSettings,
+    names: Vec<String>,
+    (records, is_replay): (bool, bool),
+) -> TopOptions {
+    let TopLook { delay, view, order, filter, has_header, style } = settings.look.clone();
+    TopOptions {
+        settings: settings.text(),
+        names,
+        view,
+        order,
+        filter,
+        has_header,
+        delay_s: delay.as_secs_f64(),
+        slow_threshold_s: settings.slow_threshold_s,
+        records,
+        is_replay,
+        size: (style.width, 24),
+    }
+}
+
+fn stop_by_signal() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).context("take signals over")?;
+    }
+    Ok(stop)
+}
+
+impl ScreenRun {
+    fn until_quit(&mut self, style: Style, stop: &AtomicBool) -> Result<()> {
+        let mut terminal = Terminal::take().context("take the terminal; `-b` needs none")?;
+        let (columns, rows) = terminal.size().context("ask the terminal for its size")?;
+        self.screen.apply(TopEvent::Input(screen::Input::Resized(columns, rows)));
+        let mut is_changed = true;
+        while !stop.load(Ordering::Relaxed) {
+            while let Ok(event) = self.events.try_recv() {
+                is_changed = true;
+                self.take(event);
+            }
+            if is_changed {
+                terminal.draw(style, |pane| self.screen.draw(pane)).context("draw")?;
+            }
+            is_changed = false;
+            let mut timeout = KEY_TIME;
+            while let Some(input) = terminal.input(timeout).context("read keys")? {
+                (timeout, is_changed) = (Duration::ZERO, true);
+                let Some(action) = self.screen.apply(TopEvent::Input(input)) else { continue };
+                if action == TopAction::Quit {
+                    return Ok(());
+                }
+                if let TopAction::Copy(text) = &action {
+                    let said = match terminal.copy(text).context("copy")? {
+                        true => "copied, where the terminal allows it",
+                        false => "too long for the clipboard",
+                    };
+                    self.screen.apply(TopEvent::Failed(said.to_owned()));
+                }
+                self.act(action);
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, event: TopEvent) {
+        if let TopEvent::Frame { tab, frame, .. } = &event {
+            let time = time::time_of_day(frame.time_us);
+            self.screen.apply(TopEvent::Time(time));
+            if let FrameOrigin::Servers(handles) = &self.origin {
+                handles[*tab].waiting.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+        self.screen.apply(event);
+    }
+
+    fn act(&mut self, action: TopAction) {
+        match &mut self.origin {
+            FrameOrigin::Recording(replay) => {
+                let TopAction::Seek(step) = action else { return };
+                let event = replay.seek(step, &self.screen);
+                self.screen.apply(event);
+            }
+            FrameOrigin::Servers(handles) => {
+                let order = |tab: usize, order| {
+                    // A thread that has gone has panicked, which the terminal shows.
+                    let _ = handles[tab].orders.send(order);
+                };
+                match action {
+                    TopAction::Watch => {
+                        for tab in 0..handles.len() {
+                            order(tab, WatchOrder::Request(self.screen.request(tab)));
+                        }
+                    }
+                    TopAction::Delay(seconds) => {
+                        let delay = Duration::from_secs_f64(seconds);
+                        (0..handles.len()).for_each(|tab| order(tab, WatchOrder::Delay(delay)));
+                    }
+                    TopAction::Signal { tab, kind, victims } => {
+                        order(tab, WatchOrder::Signal(kind, victims));
+                    }
+                    TopAction::WholeText(tab, victim) => order(tab, WatchOrder::WholeText(victim)),
+                    TopAction::Explain(tab, victim) => order(tab, WatchOrder::Explain(victim)),
+                    TopAction::Quit | TopAction::Copy(_) | TopAction::Seek(_) => {}
+                }
+            }
+        }
+    }
+}
