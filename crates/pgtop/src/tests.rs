@@ -1,7 +1,5 @@
 //! Against a real PostgreSQL, with `psql` as the oracle.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use testkit::Postgres;
 
 use crate::filter::SessionFilter;
