@@ -5,6 +5,7 @@ use testkit::Postgres;
 use crate::filter::SessionFilter;
 use crate::{ConnectionSettings, FrameRequest, FrameSource, PgFrame, PgView, ViewedFrames};
 
+mod catalogs;
 mod figures;
 mod kills;
 

@@ -192,6 +192,15 @@ pub(crate) fn of_postgres(name: &str) -> Option<String> {
     text(name)
 }
 
+/// The variable with the arguments of `tidegate pgtop`, when its list of arguments has `***` for
+/// secrets.
+pub(crate) const PGTOP_ARGUMENTS: &str = "TIDEGATE_PGTOP_ARGUMENTS";
+
+/// The arguments of `tidegate pgtop` with their secrets, as JSON (`pgtop/secrecy.rs`).
+pub(crate) fn pgtop_arguments() -> Option<String> {
+    text(PGTOP_ARGUMENTS)
+}
+
 /// Who ran `sudo`, as the environment claims (`SUDO_USER`).
 pub(crate) fn sudo_user() -> Option<String> {
     text("SUDO_USER")

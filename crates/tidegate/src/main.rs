@@ -71,7 +71,7 @@ fn main() -> ExitCode {
         Err(error) => return lab::misspelt(&error),
     };
     // Their screens are what is to be read there.
-    let has_screen = matches!(cli.command, Command::Demo(_) | Command::Lab(_));
+    let has_screen = matches!(cli.command, Command::Demo(_) | Command::Lab(_) | Command::Pgtop(_));
     let usual = if has_screen { "error" } else { "info" };
     log::start(&environment::log_filter(usual));
     // Programs that the laboratory runs write files of their own.

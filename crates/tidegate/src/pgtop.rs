@@ -4,7 +4,7 @@
 //! The crate `pgtop` reads, counts and draws; here are its files, threads, terminal, HTTP and the
 //! audit trail. Invariants: the command line wins over the configuration file, and that over the
 //! environment. Data goes to stdout, notes to stderr. No password is printed, and none stays in
-//! the list of processes (`pgtop/password.rs`).
+//! the list of processes (`pgtop/secrecy.rs`).
 //! Never here: SQL, and what keys do.
 
 mod alerts;
@@ -13,6 +13,7 @@ mod counts;
 mod full_screen;
 mod password;
 mod replay;
+mod secrecy;
 mod settings;
 mod time;
 mod trail;
@@ -27,6 +28,8 @@ use crate::cli::PgtopArgs;
 /// # Errors
 /// When a setting is none, a server cannot be reached, or there is no terminal.
 pub(crate) fn command(args: &PgtopArgs) -> Result<()> {
+    let whole = secrecy::arguments(args)?;
+    let args = whole.as_deref().unwrap_or(args);
     let settings = settings::read(args)?;
     match args.output.replay {
         Some(_) => full_screen::replay(args, &settings),

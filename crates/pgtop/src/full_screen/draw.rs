@@ -5,7 +5,7 @@
 mod chart;
 mod list;
 
-use screen::{Ink, Pane, cut, wrapped};
+use screen::{Ink, Pane, cut, width_of};
 
 use super::state::TopScreen;
 use crate::header::HeaderFigures;
@@ -23,9 +23,9 @@ impl TopScreen {
         let mut view = pane.part(row, rows);
         if let Some(notice) = &self.dialog.notice {
             view.text((0, 0), Ink::Bold, &notice.title);
-            let lines = notice.text.lines();
+            let columns = view.columns().max(1);
             let lines: Vec<String> =
-                lines.flat_map(|line| wrapped(line, 2, view.style())).collect();
+                notice.text.lines().flat_map(|line| folded(line, columns)).collect();
             let first = notice.first.min(lines.len().saturating_sub(1));
             for (at, line) in lines.iter().skip(first).enumerate() {
                 view.text((at + 1, 0), Ink::Plain, line);
@@ -37,6 +37,22 @@ impl TopScreen {
         }
         bottom(self, pane);
     }
+}
+
+/// A line in pieces of so many columns. Plans are indented, so no space is taken away.
+fn folded(line: &str, columns: usize) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    let mut width = 0;
+    for character in line.replace('\t', "    ").chars() {
+        let more = width_of(character.encode_utf8(&mut [0; 4]));
+        if width + more > columns {
+            pieces.push(String::new());
+            width = 0;
+        }
+        width += more;
+        pieces.last_mut().expect("there is a first piece").push(character);
+    }
+    pieces
 }
 
 fn views(screen: &TopScreen, pane: &mut Pane<'_>) {

@@ -36,6 +36,8 @@ mod models;
 mod modes;
 mod names;
 mod operator;
+mod pgtop;
+mod pgtop_screen;
 mod profiles;
 mod pseudo_terminal;
 mod purging;

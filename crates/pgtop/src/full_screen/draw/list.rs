@@ -7,6 +7,7 @@ use screen::{Ink, Pane, cut, padded, width_of};
 
 use super::super::state::TopScreen;
 use crate::listing::{ListColumn, ViewList};
+use crate::view::PgView;
 
 /// The narrowest last column.
 const LAST_COLUMNS_MIN: usize = 8;
@@ -24,7 +25,9 @@ pub(super) fn list(screen: &TopScreen, pane: &mut Pane<'_>) {
     let mut place = 0;
     for (at, width) in &columns {
         let column = &list.columns[*at];
-        let arrow = if *at == order.column { arrow } else { "" };
+        // The tree of locks has an order of its own.
+        let is_sorted = *at == order.column && screen.options.view != PgView::Locks;
+        let arrow = if is_sorted { arrow } else { "" };
         let title = cut(&format!("{}{arrow}", column.title), *width, pane.style());
         place = pane.text((0, place), Ink::Faint, &padded(&title, *width, column.is_number)) + 1;
     }

@@ -1,0 +1,247 @@
+//! Views of catalogs against `psql`: what stands there, and what was counted between two frames.
+
+use super::*;
+use crate::listing::ViewList;
+use crate::value::SqlScalar;
+
+/// A server with `pg_stat_statements`, and texts of up to 1 MB.
+fn server() -> Postgres {
+    let server = Postgres::start();
+    let url = server.database();
+    server.query(&url, "ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'");
+    server.query(&url, "ALTER SYSTEM SET track_activity_query_size = '1MB'");
+    server.kill();
+    server.start_again();
+    server.query(&url, "CREATE SCHEMA \"odd one\"");
+    server.query(&url, "CREATE EXTENSION pg_stat_statements SCHEMA \"odd one\"");
+    server
+}
+
+/// The number of a cell, in the row that has a text.
+fn number(list: &ViewList, text: &str, title: &str) -> f64 {
+    let row = list.rows.iter().find(|row| row.cells.iter().any(|it| it.text.contains(text)));
+    let at = list.columns.iter().position(|column| column.title == title).unwrap();
+    row.unwrap_or_else(|| panic!("no {text}: {list:?}")).cells[at].number.unwrap()
+}
+
+fn list(view: PgView, frame: &PgFrame, before: &PgFrame) -> ViewList {
+    let frames = ViewedFrames { frame, before: Some(before), slow_threshold_s: 60.0 };
+    view.listing(&frames, &SessionFilter::default(), view.order())
+}
+
+#[test]
+fn statements_are_counted_between_two_frames_as_the_server_counts_them() {
+    let server = server();
+    let url = "postgres://x/t0";
+    server.query(url, "CREATE TABLE t AS SELECT g AS id FROM generate_series(1, 100) g");
+    let mut source = source(&format!("{}/t0", address(&server)));
+    let wanted = request(&[PgView::Statements]);
+    let mut session = server.session(url);
+    let mut run = |times: usize| {
+        (0..times).for_each(|id| drop(session.ask(&format!("SELECT id FROM t WHERE id < {id}"))));
+    };
+    run(3);
+    let before = source.frame(&wanted).unwrap();
+    assert_eq!(before.missing, Vec::<String>::new());
+    run(40);
+    let frame = source.frame(&wanted).unwrap();
+    let list = list(PgView::Statements, &frame, &before);
+    let seconds = (frame.time_us - before.time_us) as f64 / 1e6;
+    let statement = "SELECT id FROM t WHERE id < $1";
+    let calls = number(&list, statement, "calls/s") * seconds;
+    assert!((calls - 40.0).abs() < 1e-6, "{calls}");
+    // 0 and 1 find nothing, the others as many as their number less one.
+    let rows = number(&list, statement, "rows/call") * 40.0;
+    assert!((rows - 741.0).abs() < 1e-6, "{rows}");
+    let oracle = server.query(
+        url,
+        "SELECT calls, rows FROM \"odd one\".pg_stat_statements WHERE query LIKE \
+         'SELECT id FROM t WHERE id < $1%'",
+    );
+    assert_eq!(oracle, "43|742");
+    let shares: f64 = list.rows.iter().filter_map(|row| row.cells[1].number).sum();
+    assert!((shares - 100.0).abs() < 1e-6, "{shares}");
+    // After a reset counters begin at 0, and what is shown is what was counted since.
+    server.query(url, "SELECT \"odd one\".pg_stat_statements_reset()");
+    run(5);
+    let after = source.frame(&wanted).unwrap();
+    let list = super::catalogs::list(PgView::Statements, &after, &frame);
+    let seconds = (after.time_us - frame.time_us) as f64 / 1e6;
+    let calls = number(&list, statement, "calls/s") * seconds;
+    assert!((calls - 5.0).abs() < 1e-6, "{calls}");
+}
+
+#[test]
+fn tables_and_indexes_and_databases_are_those_of_psql() {
+    let server = Postgres::start();
+    let url = server.database();
+    server.query(&url, "CREATE TABLE t (id int PRIMARY KEY, v text)");
+    let mut source = source(&url);
+    let wanted = request(&[PgView::Tables, PgView::Indexes, PgView::Databases]);
+    let before = source.frame(&wanted).unwrap();
+    // A session that ends hands its counts over.
+    server.query(&url, "INSERT INTO t SELECT g, 'x' FROM generate_series(1, 1000) g");
+    server.query(&url, "UPDATE t SET v = 'y' WHERE id = 7");
+    server.query(&url, "DELETE FROM t WHERE id > 990");
+    let frame = source.frame(&wanted).unwrap();
+    let values = |view: &str, columns: &[&str]| -> String {
+        let grid = &frame.grids[view];
+        let row = grid.rows.iter().find(|row| row.iter().any(|it| it.shown().contains("t0")));
+        let row = row.unwrap_or(&grid.rows[0]);
+        let shown = columns.iter().map(|column| grid.value(row, column).shown());
+        shown.collect::<Vec<_>>().join("|")
+    };
+    let columns = ["seq_scans", "seq_rows", "index_scans", "inserted", "updated", "hot"];
+    assert_eq!(
+        values("tables", &columns),
+        server.query(
+            &url,
+            "SELECT seq_scan, seq_tup_read, idx_scan, n_tup_ins, n_tup_upd, n_tup_hot_upd \
+             FROM pg_stat_user_tables WHERE relname = 't'"
+        )
+    );
+    assert_eq!(
+        values("indexes", &["index", "scans", "entries", "fetched", "blocks_hit", "blocks_read"]),
+        server.query(
+            &url,
+            "SELECT i.indexrelname, i.idx_scan, idx_tup_read, idx_tup_fetch, idx_blks_hit, \
+             idx_blks_read FROM pg_stat_user_indexes i JOIN pg_statio_user_indexes USING \
+             (indexrelid)"
+        )
+    );
+    assert_eq!(
+        values("databases", &["inserted", "updated", "deleted", "rollbacks"]),
+        server.query(
+            &url,
+            "SELECT tup_inserted, tup_updated, tup_deleted, xact_rollback FROM pg_stat_database \
+             WHERE datname = current_database()"
+        )
+    );
+    let seconds = (frame.time_us - before.time_us) as f64 / 1e6;
+    let tables = list(PgView::Tables, &frame, &before);
+    for (title, wanted) in [("inserted/s", 1000.0), ("updated/s", 1.0), ("deleted/s", 10.0)] {
+        let counted = number(&tables, "public.t", title) * seconds;
+        assert!((counted - wanted).abs() < 1e-6, "{title}: {counted}");
+    }
+    let header = crate::HeaderFigures::of(&frame, Some(&before), 60.0).rates.unwrap();
+    let inserted = header.rows[1] * header.interval_s;
+    assert!(inserted >= 1000.0, "{inserted}");
+}
+
+#[test]
+fn a_query_of_a_megabyte_costs_what_its_beginning_costs() {
+    let server = server();
+    let mut session = server.session("postgres://x/t0");
+    let long = format!("SELECT pg_sleep(600), '{}'", "ä".repeat(400_000));
+    let asking = std::thread::spawn(move || session.ask(&long));
+    let url = format!("{}/t0", address(&server));
+    let seen = "SELECT max(octet_length(query)) > 800000 FROM pg_stat_activity \
+                WHERE wait_event = 'PgSleep'";
+    until(&server, "postgres://x/t0", seen, "t");
+    let mut source = source(&url);
+    let frame = source.frame(&request(&[])).unwrap();
+    let session = frame.sessions.iter().find(|it| it.query.starts_with("SELECT pg_sleep")).unwrap();
+    assert!((999..=1000).contains(&session.query.len()), "{}", session.query.len());
+    assert!(!session.query.contains('\u{fffd}'));
+    let whole = source.whole_text(session.identity).unwrap().unwrap();
+    assert!(whole.text.len() > 800_000 && !whole.is_cut && whole.database == "t0");
+    source.signal(crate::SignalKind::Terminate, session.identity).unwrap();
+    assert_eq!(asking.join().unwrap(), None);
+}
+
+#[test]
+fn bytes_that_are_no_utf_8_break_no_frame_from_wherever_they_come() {
+    let server = server();
+    let url = "postgres://x/t0";
+    server.query(url, "CREATE DATABASE ascii ENCODING 'SQL_ASCII' TEMPLATE template0");
+    server.query(
+        url,
+        "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'",
+    );
+    // `psql` sends the bytes of UTF-8, which the server makes those of LATIN1.
+    let sql = "SELECT pg_sleep(600), 'caf\u{e9}'";
+    let sessions = ["ascii", "latin"].map(|name| {
+        let mut session = server.session(&format!("postgres://x/{name}"));
+        session.ask("SET client_encoding = 'UTF8'").unwrap();
+        std::thread::spawn(move || session.ask(sql))
+    });
+    let seen = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+    until(&server, url, seen, "2");
+    for name in ["t0", "ascii", "latin"] {
+        let mut source = source(&format!("{}/{name}", address(&server)));
+        let frame = source.frame(&request(&PgView::ALL)).unwrap();
+        let query = |database: &str| {
+            let found = frame
+                .sessions
+                .iter()
+                .find(|it| it.client.database == database && it.query.contains("caf"));
+            found.unwrap().query.clone()
+        };
+        assert_eq!(query("ascii"), "SELECT pg_sleep(600), 'caf\u{e9}';", "from {name}");
+        assert_eq!(query("latin"), "SELECT pg_sleep(600), 'caf\u{fffd}';", "from {name}");
+    }
+    let mut source = source(&format!("{}/t0", address(&server)));
+    let frame = source.frame(&request(&[])).unwrap();
+    for session in frame.sessions.iter().filter(|it| it.query.contains("caf")) {
+        source.signal(crate::SignalKind::Terminate, session.identity).unwrap();
+    }
+    sessions.into_iter().for_each(|session| assert_eq!(session.join().unwrap(), None));
+}
+
+#[test]
+fn a_query_with_values_that_nobody_knows_has_a_generic_plan_in_its_own_database() {
+    let server = Postgres::shared();
+    let url = server.database();
+    server.query(&url, "CREATE TABLE only_here AS SELECT g AS id FROM generate_series(1, 9) g");
+    let other = source(&server.database()).address().clone();
+    let name = url.rsplit_once('/').unwrap().1;
+    let plan = |text: &str| crate::explain(&other, name, text);
+    assert!(plan("SELECT id FROM only_here").unwrap().starts_with("Seq Scan on only_here"));
+    let generic = plan("SELECT id FROM only_here WHERE id = $1 AND id < $2").unwrap();
+    assert!(generic.contains("Filter: ((id < $2) AND (id = $1))"), "{generic}");
+    // Neither a second statement nor ANALYZE gets through.
+    for text in [
+        "SELECT 1; DROP TABLE only_here",
+        "SELECT $1; DROP TABLE only_here",
+        "ANALYZE DELETE FROM only_here",
+        "/* x */ ANALYZE DELETE FROM only_here",
+        "ANALYZE SELECT $1",
+    ] {
+        assert!(plan(text).unwrap_err().to_string().contains("(42601)"), "{text}");
+    }
+    assert_eq!(server.query(&url, "SELECT count(*) FROM only_here"), "9");
+}
+
+#[test]
+fn progress_of_a_command_is_shown_as_the_server_knows_it() {
+    let server = Postgres::start();
+    let url = server.database();
+    server.query(&url, "CREATE TABLE t AS SELECT g AS id FROM generate_series(1, 1000) g");
+    // COPY from a program that does not end stands still in the middle.
+    let mut session = server.session(&url);
+    let copying = std::thread::spawn(move || {
+        session.ask("COPY t FROM PROGRAM 'seq 1 100000; exec sleep 600'")
+    });
+    let oracle = "SELECT bytes_processed > 0 FROM pg_stat_progress_copy";
+    until(&server, &url, oracle, "t");
+    let mut source = source(&url);
+    let frame = source.frame(&request(&[PgView::Progress])).unwrap();
+    let grid = &frame.grids["progress"];
+    let row: Vec<String> = ["command", "relation", "phase", "done", "unit"]
+        .iter()
+        .map(|column| grid.value(&grid.rows[0], column).shown())
+        .collect();
+    let psql = "SELECT command, relid::regclass, type, bytes_processed, 'bytes' \
+                FROM pg_stat_progress_copy";
+    assert_eq!(row.join("|"), server.query(&url, psql));
+    let pid = grid.value(&grid.rows[0], "pid");
+    let seen = frame.sessions.iter().find(|it| SqlScalar::Whole(it.identity.pid.into()) == pid);
+    source.signal(crate::SignalKind::Terminate, seen.unwrap().identity).unwrap();
+    assert_eq!(copying.join().unwrap(), None);
+}
+
+/// Where a server is, for databases by name.
+fn address(server: &Postgres) -> String {
+    let url = server.database();
+    url.rsplit_once('/').unwrap().0.to_owned()
+}

@@ -1,0 +1,275 @@
+//! The screen of `tidegate pgtop` on a pseudo-terminal: views, signals, faults, recordings.
+
+use std::fs;
+use std::net::UdpSocket;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+use testkit::{Origin, OriginReply, Postgres, TempDir};
+
+use crate::pgtop::{at_home, begin, end_all, without_password};
+use crate::pseudo_terminal::PseudoTerminal;
+use crate::running::{BINARY, run, until};
+
+fn screen(arguments: &[&str], size: (u16, u16), home: &Path) -> PseudoTerminal {
+    let all = [&[BINARY, "pgtop", "-s", "0.2"], arguments].concat();
+    PseudoTerminal::start(&all, size, |command| at_home(command, home))
+}
+
+#[test]
+fn a_query_is_cancelled_from_the_screen_and_its_session_ended_only_after_that() {
+    let home = TempDir::new().unwrap();
+    let server = Postgres::start();
+    let url = server.database();
+    let audit = "[audit]\nsyslog = \"off\"\ndir = \"trail\"\n";
+    fs::write(home.path().join("audit.toml"), audit).unwrap();
+    let sleeping = begin(&server, &url, "SELECT pg_sleep(600)");
+    let mut asking = server.session(&url);
+    let query = "SELECT pid FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(600);'";
+    let pid = asking.ask(query).unwrap();
+    let arguments = ["--audit-config", "audit.toml", "--noidle", &without_password(&url)];
+    let mut screen = screen(&arguments, (110, 14), home.path());
+    screen.wait_for(&[&format!("{pid} tidegate"), "Timeout:PgSleep", "SELECT pg_sleep(600);"]);
+    screen.press("X");
+    screen.wait_for(&["cancel it first"]);
+    screen.press("e");
+    screen.wait_for(&["plan of", "Result  (cost="]);
+    screen.press(" f");
+    screen.wait_for(&[&format!("query of {pid}")]);
+    screen.press(" k\r");
+    screen.wait_for(&[&format!("{pid} cancelled")]);
+    sleeping.join().unwrap();
+
+    // A session that is idle in a transaction runs nothing that could be cancelled.
+    let mut idle = server.session(&url);
+    let pid = idle.ask("BEGIN; SELECT pg_backend_pid()").unwrap();
+    screen.wait_for(&[&format!("{pid} tidegate"), "Idle xact"]);
+    screen.press("k\r");
+    screen.wait_for(&[&format!("{pid} had ended; nothing was signalled")]);
+    screen.press("X");
+    screen.wait_for(&[&format!("end session {pid}? type yes: _")]);
+    screen.press("no\r");
+    screen.wait_for(&["not ended"]);
+    let alive = format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {pid}");
+    assert_eq!(asking.ask(&alive).as_deref(), Some("1"));
+    screen.press("Xyes\r");
+    screen.wait_for(&[&format!("{pid} terminated")]);
+    assert_eq!(idle.ask("SELECT 8"), None);
+    screen.press("q");
+    assert!(screen.end().0.success());
+
+    let (_, out, _) = run(&["audit", "--dir", "trail", "--format", "json"], home.path());
+    let trail: Value = serde_json::from_str(&out).unwrap();
+    let actions = trail["actions"].as_array().unwrap();
+    let of = |at: usize, name: &str| actions[at][name].as_str().unwrap().to_owned();
+    assert_eq!(actions.len(), 3, "{out}");
+    assert_eq!((of(0, "action"), of(0, "result")), ("pgtop cancel".into(), "cancelled".into()));
+    assert!(of(0, "what").contains("backend_start 20") && of(0, "what").contains(" query "));
+    assert!(!out.contains("pg_sleep"), "the text of a query is in the trail: {out}");
+    let last = (of(2, "action"), of(2, "result"));
+    assert_eq!(last, ("pgtop terminate".into(), "terminated".into()));
+}
+
+#[test]
+fn four_sessions_that_wait_for_each_other_are_a_tree() {
+    let home = TempDir::new().unwrap();
+    let server = Postgres::start();
+    let url = server.database();
+    server.query(&url, "CREATE TABLE l AS SELECT g AS id, 0 AS v FROM generate_series(1, 4) g");
+    let mut sessions: Vec<_> = (0..4).map(|_| server.session(&url)).collect();
+    let mut pids = Vec::new();
+    for (at, session) in sessions.iter_mut().enumerate() {
+        pids.push(session.ask("BEGIN; SELECT pg_backend_pid()").unwrap());
+        session.ask(&format!("UPDATE l SET v = 1 WHERE id = {}", at + 1)).unwrap();
+    }
+    let mut asking = server.session(&url);
+    let waiting: Vec<_> = sessions
+        .drain(1..)
+        .enumerate()
+        .map(|(at, mut session)| {
+            let thread = std::thread::spawn(move || {
+                session.ask(&format!("UPDATE l SET v = 2 WHERE id = {}", at + 1))
+            });
+            let count = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+            until("a waiter", || asking.ask(count) == Some((at + 1).to_string()));
+            thread
+        })
+        .collect();
+    let mut screen = screen(&["--view", "locks", &without_password(&url)], (110, 14), home.path());
+    let tree: Vec<String> = pids
+        .iter()
+        .enumerate()
+        .map(|(depth, pid)| match depth {
+            0 => format!("\n{pid} "),
+            _ => format!("\n{}└ {pid} ", "  ".repeat(depth - 1)),
+        })
+        .collect();
+    screen.wait_for(&tree.iter().map(|line| &**line).collect::<Vec<_>>());
+    // `psql` as the oracle: who blocks whom.
+    for pair in pids.windows(2) {
+        let blockers = format!("SELECT array_to_string(pg_blocking_pids({}), ' ')", pair[1]);
+        assert_eq!(asking.ask(&blockers).unwrap(), pair[0]);
+    }
+    screen.press("2");
+    screen.wait_for(&["Blocked by", &format!(" {} ", pids[2])]);
+    screen.press("3");
+    screen.wait_for(&["Blocks", "Idle xact"]);
+    screen.press("q");
+    screen.end();
+    end_all(&mut asking);
+    waiting.into_iter().for_each(|thread| drop(thread.join()));
+}
+
+#[test]
+fn a_server_that_restarts_is_said_to_be_gone_and_watched_again() {
+    let home = TempDir::new().unwrap();
+    let server = Postgres::start();
+    let url = server.database();
+    let mut screen = screen(&[&without_password(&url)], (110, 12), home.path());
+    screen.wait_for(&["PgSQL on", "Sessions: "]);
+    server.kill();
+    screen.wait_for(&["GONE", "connecting again in"]);
+    server.start_again();
+    until("no GONE", || !screen.text().contains("GONE"));
+    screen.resize(20, 6);
+    screen.wait_for(&["[1 running]"]);
+    screen.press("=");
+    screen.wait_for(&["[= indexes]"]);
+    screen.resize(110, 12);
+    screen.wait_for(&["nothing to show"]);
+    screen.press("q");
+    assert_eq!(screen.end().1, true);
+}
+
+#[test]
+fn a_slow_query_is_logged_counted_and_posted_once_though_the_webhook_fails_first() {
+    let home = TempDir::new().unwrap();
+    let server = Postgres::start();
+    let url = server.database();
+    let statsd = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let statsd_address = statsd.local_addr().unwrap().to_string();
+    statsd.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let sink = Origin::start(|request| match request.nth {
+        0 => OriginReply::ok("").close_before_head(),
+        1 => OriginReply::status(500),
+        _ => OriginReply::ok("ok"),
+    });
+    // First seen above the threshold: it runs before pgtop does.
+    let sleeping = begin(&server, &url, "SELECT pg_sleep(601)");
+    let webhook = format!("http://{}/services/T0/B0/secret", sink.address());
+    let arguments = [
+        "--slow_threshold",
+        "0.1",
+        "--slack_webhook",
+        &webhook,
+        "--statsd",
+        &statsd_address,
+        &without_password(&url),
+    ];
+    let mut screen = screen(&arguments, (110, 12), home.path());
+    screen.wait_for(&["SELECT pg_sleep(601);", "Slow: 1"]);
+    sink.wait_for("/services/T0/B0/secret", 3);
+    let mut datagram = [0; 2000];
+    until("a count of slow queries", || {
+        let length = statsd.recv(&mut datagram).unwrap();
+        let text = String::from_utf8_lossy(&datagram[..length]).into_owned();
+        assert!(text.contains(".sessions.active:1|g"), "{text}");
+        text.contains(".slow_queries:1|c")
+    });
+    // The next slow query is another crossing.
+    let mut asking = server.session(&url);
+    screen.press("k\r");
+    screen.wait_for(&["cancelled"]);
+    sleeping.join().unwrap();
+    let sleeping = begin(&server, &url, "SELECT pg_sleep(602)");
+    sink.wait_for("/services/T0/B0/secret", 4);
+    screen.press("D");
+    screen.wait_for(&["slack_webhook   set"]);
+    screen.press("q");
+    screen.press("q");
+    screen.end();
+    end_all(&mut asking);
+    sleeping.join().unwrap();
+    let bodies: Vec<String> = sink
+        .requests()
+        .iter()
+        .map(|request| String::from_utf8_lossy(&request.body).into_owned())
+        .collect();
+    assert_eq!(bodies.len(), 4, "{bodies:?}");
+    let payload: Value = serde_json::from_str(&bodies[2]).unwrap();
+    let text = payload["text"].as_str().unwrap();
+    assert!(
+        text.starts_with("Slow postgres query on `127.0.0.1` database `t0` for user `tidegate`")
+    );
+    assert!(text.ends_with(" s):\n\n```\nSELECT pg_sleep(601);\n```\n"), "{text}");
+    assert!(bodies[3].contains("pg_sleep(602)"));
+    let log = fs::read_to_string(home.path().join("pgtop.log")).unwrap();
+    let lines: Vec<Vec<&str>> = log.lines().map(|line| line.split('\t').collect()).collect();
+    assert_eq!(lines.len(), 2, "{log}");
+    assert_eq!(lines[0][1..4], ["127.0.0.1", "t0", "tidegate"]);
+    assert_eq!(lines[0][6], "SELECT pg_sleep(601);");
+}
+
+#[test]
+fn a_recording_shows_any_past_moment_and_what_sessions_waited_for() {
+    let home = TempDir::new().unwrap();
+    let server = Postgres::start();
+    let url = server.database();
+    let sleeping = begin(&server, &url, "SELECT pg_sleep(600)");
+    let address = without_password(&url);
+    let mut first = screen(&["--record", "day.pgtop", &address], (110, 20), home.path());
+    first.wait_for(&["SELECT pg_sleep(600);"]);
+    first.press("k\r");
+    first.wait_for(&["cancelled"]);
+    sleeping.join().unwrap();
+    until("the end of the query", || !first.text().contains("Timeout:PgSleep"));
+    first.press("q");
+    first.end();
+
+    let mut second = screen(&["--replay", "day.pgtop"], (110, 20), home.path());
+    second.wait_for(&["REPLAY"]);
+    assert!(!second.text().contains("Timeout:PgSleep"), "{}", second.text());
+    second.press("{");
+    second.wait_for(&["REPLAY 1 of", "Timeout:PgSleep", "SELECT pg_sleep(600);"]);
+    second.press("k");
+    second.wait_for(&["nothing is signalled from a recording"]);
+    second.press("0");
+    second.wait_for(&["[0 databases]", "t0"]);
+    second.press("6");
+    second.wait_for(&["active sessions by class", "100 % Timeout", "T"]);
+    second.press("\x1b[C");
+    second.wait_for(&["by event of Timeout", "100 % PgSleep"]);
+    second.press("\x1b[C");
+    second.wait_for(&["by query of Timeout > PgSleep", "100 % SELECT pg_sleep(?);"]);
+    second.press("\x1b[C");
+    second.wait_for(&["by user", "100 % tidegate"]);
+    second.press("\x1b[D<");
+    second.wait_for(&["by query of Timeout > PgSleep", "▲"]);
+    second.press("q");
+    assert!(second.end().0.success());
+}
+
+#[test]
+fn a_role_without_rights_is_told_the_grants_and_two_servers_are_two_tabs() {
+    let home = TempDir::new().unwrap();
+    let server = Postgres::start();
+    let url = server.database();
+    server.query(&url, "CREATE ROLE watcher LOGIN PASSWORD 's3cret/word'");
+    let sleeping = begin(&server, &url, "SELECT pg_sleep(600)");
+    let watcher = without_password(&url).replace("tidegate@", "watcher@");
+    let other = without_password(&server.database());
+    let mut screen = screen(&[&watcher, &other], (130, 12), home.path());
+    screen.wait_for(&["[1/2]", "hidden: GRANT pg_monitor TO \"watcher\""]);
+    screen.press("]");
+    screen.wait_for(&["/t1 [2/2]", "SELECT pg_sleep(600);"]);
+    screen.press("[");
+    server.query(&url, "GRANT pg_monitor TO watcher");
+    screen.wait_for(&["[1/2]", "SELECT pg_sleep(600);"]);
+    screen.press("k\r");
+    screen.wait_for(&["not signalled", "GRANT pg_signal_backend TO \"watcher\""]);
+    screen.press("q");
+    screen.end();
+    end_all(&mut server.session(&url));
+    sleeping.join().unwrap();
+}
