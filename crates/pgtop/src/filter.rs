@@ -1,7 +1,7 @@
 //! Says which sessions are shown: by user, database, host, age and text, and whether idle ones.
 //!
-//! As in pgtop, a plain word is what the field must be, and `/…/` is a regular expression that it
-//! must match; an empty one lets all through.
+//! As in pgtop, a plain word is what the field must be. `/…/` is a regular expression that it must
+//! match. An empty one lets all through.
 //! Invariant: only what is shown is filtered. Counts, alerts and recordings have all sessions.
 
 use regex::Regex;

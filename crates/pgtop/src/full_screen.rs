@@ -20,5 +20,47 @@ mod waits;
 pub use event::{SeekStep, TopAction, TopEvent};
 pub use state::{TopOptions, TopScreen};
 
+use ::screen::{Ink, Input};
+
+use crate::frame::PgFrame;
+
+impl TopScreen {
+    /// Takes an event, and returns what has to be done.
+    pub fn apply(&mut self, event: TopEvent) -> Option<TopAction> {
+        match event {
+            TopEvent::Frame { tab, frame, is_full } => self.take(tab, *frame, is_full),
+            TopEvent::Lost { tab, reason } => self.tabs[tab].lost = Some(reason),
+            TopEvent::Replayed { before, frame, place } => {
+                self.keeping_selection(|screen| {
+                    screen.tabs[0].replace(before.map(|it| *it), *frame);
+                });
+                self.place = Some(place);
+            }
+            TopEvent::Signalled { tab, kind, results } => {
+                prompts::signalled(self, tab, (kind, &results));
+            }
+            TopEvent::Text(title, text) => self.dialog.show(title, text),
+            TopEvent::Failed(reason) => self.dialog.say(Ink::Alarm, reason),
+            TopEvent::Input(Input::Resized(columns, rows)) => {
+                self.options.size = (columns.into(), rows.into());
+            }
+            TopEvent::Input(input) => return self.input(input),
+            TopEvent::Time(time) => self.time_of_day = time,
+        }
+        None
+    }
+
+    fn take(&mut self, tab: usize, frame: PgFrame, is_full: bool) {
+        let stays = self.is_paused;
+        self.tabs[tab].lost = None;
+        self.tabs[tab].history.push(&frame);
+        if is_full && tab == self.tab {
+            self.keeping_selection(|screen| screen.tabs[tab].push(frame, stays));
+        } else if is_full {
+            self.tabs[tab].push(frame, false);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;

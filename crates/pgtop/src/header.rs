@@ -1,8 +1,8 @@
 //! Counts what the header shows: the server, its sessions, and rates since the frame before.
 //!
 //! Invariant: each figure is what it is called. Rates are differences of counters over the
-//! server's own time between two frames; without a frame before, and after a reset of statistics,
-//! there are none. The frames' own transactions are not counted.
+//! server's own time between two frames. There are none without a frame before, or after a reset
+//! of statistics. The frames' own transactions are not counted.
 
 use serde::Serialize;
 

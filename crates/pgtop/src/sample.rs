@@ -2,7 +2,7 @@
 //!
 //! A frame is read on one connection, statement after statement: the server, its sessions, then
 //! what was asked for. What a version lacks, or the role may not see, is named in the frame, with
-//! what would help; the rest is read all the same.
+//! what would help. The rest is read all the same.
 //! Invariant: a server that has gone is an error of one frame, and the next one connects anew.
 //! Bound: texts of `TEXTS_MAX` statements are kept. Never here: when frames are read, and waiting.
 

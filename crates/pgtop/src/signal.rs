@@ -1,20 +1,20 @@
 //! Cancels a query, or ends a session, if it is still the one that was seen.
 //!
-//! One statement checks and signals: the process, the start of the session and the start of the
-//! query, to the microsecond, and that a client's query runs. If any of them differs nothing is
-//! signalled. The check reads `pg_stat_get_activity` of one process, and not the view: its joins
-//! would stand between the check and the signal.
-//! A query younger than 0.1 s is not cancelled. Otherwise a session with short queries, one after
-//! the other, would be met in the wrong one: measured, in 0.01 % of signals, and in 0.1 % where the
-//! client sends queries without waiting for answers.
+//! One statement checks and signals. It compares the process, the start of the session and the
+//! start of the query, to the microsecond, and that a client's query runs. If any of them differs
+//! nothing is signalled. It reads `pg_stat_get_activity` of one process, and not the view, whose
+//! joins would stand between the check and the signal.
+//!
 //! What remains: the server sends the signal to a process. A query that ends between the check and
 //! the signal, some microseconds, leaves it to whatever runs then. A session that is idle then
-//! ignores it. So a next query is met only if it has begun within those microseconds. The statement
-//! measures them, and does not signal when they were too many, because the kernel took the core
-//! away; it is tried again. Without that 1 next query in 1,000 was met on a busy machine.
+//! ignores it. So a next query is met only if it has begun within those microseconds.
+//! The statement measures them. When they were too many, because the kernel took the core away, it
+//! does not signal, and is tried again. Without that 1 next query in 1,000 was met on a busy
+//! machine. A query younger than 0.1 s is not cancelled: of short ones, back to back, the wrong one
+//! was met in 0.01 % of signals.
 //! It also returns the time before the signal, and the session is looked at again. A query that had
-//! begun by then, and is not the one that was meant, is reported as
-//! [`SignalOutcome::EndedMeanwhile`].
+//! begun by then, and is not the one that was meant, is [`SignalOutcome::EndedMeanwhile`].
+//!
 //! Refuses: this session, workers, walsenders, autovacuum. They are no client backends.
 
 use tokio_postgres::types::ToSql;

@@ -1,8 +1,8 @@
 //! Writes the statements that read a server's activity, by its version.
 //!
 //! From 13 to 18 all of it; from 9.6 to 12 the activity alone, which nobody has tried here.
-//! Query texts come as bytes, cut in the server by bytes: a text of 1 MB costs what its beginning
-//! costs, and one in another database's encoding fails nothing.
+//! Query texts come as bytes, cut in the server by bytes. So a text of 1 MB costs what its
+//! beginning costs, and one in another database's encoding fails nothing.
 //! Invariant: no statement needs more rights than `pg_monitor` has. Without them columns are NULL.
 //! Never here: the views of catalogs (`catalog.rs`), and running statements (`sample.rs`).
 

@@ -1,6 +1,6 @@
 //! Gives the driver its encrypted streams by rustls, and says which certificates are believed.
 //!
-//! As in `sinks`, which may not be used here: `prefer` and `require` look at no certificate, and
+//! As in `sinks`, which may not be used here. `prefer` and `require` look at no certificate.
 //! `verify-full` wants one for the server's name, of `sslrootcert` or of the web's authorities.
 //! There is no channel binding.
 

@@ -2,8 +2,8 @@
 //!
 //! Settings have libpq's names. A text of them is an URL (`postgres://…`), pairs (`host=a port=1`),
 //! or pgtop's `HOST[:PORT][/DATABASE]`.
-//! Invariant: what is unknown in a text is an error, in a service file it is passed over, as there
-//! may be settings of libpq that mean nothing here.
+//! Invariant: what is unknown in a text is an error. In a service file it is passed over: there may
+//! be settings of libpq that mean nothing here.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

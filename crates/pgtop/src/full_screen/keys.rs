@@ -7,6 +7,7 @@ use screen::{Ink, Input, Key};
 
 use super::dialog::{FilterField, TopPrompt};
 use super::event::{SeekStep, TopAction};
+use super::prompts;
 use super::state::TopScreen;
 use crate::signal::Victim;
 use crate::view::PgView;
@@ -60,10 +61,10 @@ impl TopScreen {
             Input::Key(Key::Interrupt) => Some(TopAction::Quit),
             Input::Key(key) => {
                 if self.dialog.prompt.is_some() {
-                    return self.entered(key);
+                    return prompts::entered(self, key);
                 }
                 if self.dialog.notice.is_some() {
-                    return self.in_notice(key);
+                    return in_notice(self, key);
                 }
                 self.dialog.message = None;
                 self.pressed(key)
@@ -71,26 +72,10 @@ impl TopScreen {
         }
     }
 
-    fn in_notice(&mut self, key: Key) -> Option<TopAction> {
-        let page = self.list_rows().max(1);
-        let notice = self.dialog.notice.as_mut()?;
-        match key {
-            Key::Up => notice.first = notice.first.saturating_sub(1),
-            Key::Down => notice.first += 1,
-            Key::PageUp => notice.first = notice.first.saturating_sub(page),
-            Key::PageDown => notice.first += page,
-            Key::Home => notice.first = 0,
-            Key::Char('y') => return Some(TopAction::Copy(notice.text.clone())),
-            Key::Char('q') => return Some(TopAction::Quit),
-            _ => self.dialog.notice = None,
-        }
-        None
-    }
-
     fn pressed(&mut self, key: Key) -> Option<TopAction> {
         match key {
             Key::Char('q') => return Some(TopAction::Quit),
-            Key::Char('?') => self.show_keys(),
+            Key::Char('?') => show_keys(self),
             Key::Char('t') => return self.turn(PgView::Running),
             Key::Char('m') => return self.turn(PgView::Databases),
             Key::Char('c') => return self.turn(PgView::Statements),
@@ -111,22 +96,14 @@ impl TopScreen {
                 let at = PgView::KEYS.find(key).expect("it is among them");
                 return self.turn(PgView::ALL[at]);
             }
-            Key::Char(key @ ('u' | 'd' | 'h' | '/' | 'a' | 'F')) => self.filter_key(key),
-            Key::Char(key @ (',' | '.' | '{' | '}' | '@')) => return self.time_key(key),
-            Key::Char(key @ ('k' | 'K' | 'X')) => self.kill_key(key),
-            Key::Char(key @ ('s' | 'r')) => self.counter_key(key),
-            key if self.options.view == PgView::Waits => self.in_waits(key),
+            Key::Char(key @ ('u' | 'd' | 'h' | '/' | 'a' | 'F')) => filter_key(self, key),
+            Key::Char(key @ (',' | '.' | '{' | '}' | '@')) => return time_key(self, key),
+            Key::Char(key @ ('k' | 'K' | 'X')) => kill_key(self, key),
+            Key::Char(key @ ('s' | 'r')) => counter_key(self, key),
+            key if self.options.view == PgView::Waits => in_waits(self, key),
             key => return self.in_list(key),
         }
         None
-    }
-
-    fn show_keys(&mut self) {
-        let lines: Vec<String> = KEYS
-            .iter()
-            .map(|(key, what)| format!("{} {what}", screen::padded(key, 19, false)))
-            .collect();
-        self.dialog.show("keys", lines.join("\n"));
     }
 
     fn pause(&mut self) {
@@ -147,93 +124,6 @@ impl TopScreen {
         self.turn(PgView::ALL[(at + by) % PgView::ALL.len()])
     }
 
-    fn filter_key(&mut self, key: char) {
-        let filter = &self.options.filter;
-        let shown = |field: &Option<crate::FieldMatch>| {
-            field.as_ref().map(crate::FieldMatch::shown).unwrap_or_default()
-        };
-        let (field, text) = match key {
-            'u' => (FilterField::User, shown(&filter.user)),
-            'd' => (FilterField::Database, shown(&filter.database)),
-            'h' => (FilterField::Host, shown(&filter.host)),
-            '/' => (FilterField::Text, shown(&filter.text)),
-            'a' => (FilterField::Age, filter.age_s.map(|age| age.to_string()).unwrap_or_default()),
-            _ => {
-                let shows_idle = filter.shows_idle;
-                self.options.filter = crate::SessionFilter { shows_idle, ..Default::default() };
-                return;
-            }
-        };
-        self.dialog.ask(TopPrompt::Filter(field), &text);
-    }
-
-    /// A key that moves in time.
-    fn time_key(&mut self, key: char) -> Option<TopAction> {
-        if self.options.is_replay {
-            let step = match key {
-                ',' => SeekStep::Frames(-1),
-                '.' => SeekStep::Frames(1),
-                '{' => SeekStep::Seconds(-60),
-                '}' => SeekStep::Seconds(60),
-                _ => {
-                    self.dialog.ask(TopPrompt::TimeOfDay, "");
-                    return None;
-                }
-            };
-            return Some(TopAction::Seek(step));
-        }
-        let by = match key {
-            ',' => -1,
-            '.' => 1,
-            _ => {
-                self.dialog.say(Ink::Second, "that is for recordings: --record, --replay");
-                return None;
-            }
-        };
-        self.is_paused = true;
-        let mut could = false;
-        self.keeping_selection(|screen| could = screen.tabs[screen.tab].step(by));
-        if !could {
-            self.dialog.say(Ink::Second, "no frame there is kept");
-        }
-        None
-    }
-
-    fn kill_key(&mut self, key: char) {
-        if self.options.is_replay {
-            return self.dialog.say(Ink::Second, "nothing is signalled from a recording");
-        }
-        let Some(frame) = self.current().shown() else { return };
-        match (key, self.victim()) {
-            ('K', _) => self.dialog.ask(TopPrompt::GroupSeconds, "60"),
-            (_, None) => self.dialog.say(Ink::Second, "no session is selected"),
-            ('k', Some(victim)) => {
-                let now = frame.time_us;
-                let all = frame.sessions.iter().map(|session| Victim::of(session, now)).collect();
-                self.dialog.ask(TopPrompt::Cancel(all), &victim.identity.pid.to_string());
-            }
-            (_, Some(victim)) if self.current().cancelled.contains(&victim.identity) => {
-                self.dialog.ask(TopPrompt::Terminate(Box::new(victim)), "");
-            }
-            (_, Some(_)) => {
-                self.dialog
-                    .say(Ink::Second, "cancel it first: k; X is for what goes on after that");
-            }
-        }
-    }
-
-    fn counter_key(&mut self, key: char) {
-        if key == 's' {
-            self.dialog.ask(TopPrompt::Delay, &self.options.delay_s.to_string());
-        } else if self.options.is_replay {
-            self.dialog.say(Ink::Second, "a recording is counted from frame to frame");
-        } else if self.tabs[self.tab].reset_counters() {
-            self.dialog.say(Ink::Fine, "counted from now on; r counts from frame to frame again");
-        } else {
-            self.dialog.say(Ink::Fine, "counted from frame to frame");
-        }
-    }
-
     fn in_list(&mut self, key: Key) -> Option<TopAction> {
         match key {
             Key::Char('f') | Key::Enter => return self.about_query(TopAction::WholeText),
@@ -242,8 +132,8 @@ impl TopScreen {
                 let text = self.selected().map(|session| session.query.clone());
                 return text.or_else(|| self.selected_text()).map(TopAction::Copy);
             }
-            Key::Char('<') => self.sort_by(-1),
-            Key::Char('>') => self.sort_by(1),
+            Key::Char('<') => sort_by(self, -1),
+            Key::Char('>') => sort_by(self, 1),
             key => {
                 let count = self.list().rows.len();
                 let rows = self.list_rows();
@@ -273,35 +163,145 @@ impl TopScreen {
         let row = list.rows.get(self.scroll.selected(list.rows.len())?)?;
         row.cells.last().map(|cell| cell.text.clone())
     }
+}
 
-    fn sort_by(&mut self, by: i64) {
-        let count = self.list().columns.len() as i64;
-        if count > 0 {
-            let column = (self.options.order.column as i64 + by).rem_euclid(count);
-            self.options.order.column = column as usize;
+fn show_keys(screen: &mut TopScreen) {
+    let lines: Vec<String> = KEYS
+        .iter()
+        .map(|(key, what)| format!("{} {what}", ::screen::padded(key, 19, false)))
+        .collect();
+    screen.dialog.show("keys", lines.join("\n"));
+}
+
+fn filter_key(screen: &mut TopScreen, key: char) {
+    let filter = &screen.options.filter;
+    let shown = |field: &Option<crate::FieldMatch>| {
+        field.as_ref().map(crate::FieldMatch::shown).unwrap_or_default()
+    };
+    let (field, text) = match key {
+        'u' => (FilterField::User, shown(&filter.user)),
+        'd' => (FilterField::Database, shown(&filter.database)),
+        'h' => (FilterField::Host, shown(&filter.host)),
+        '/' => (FilterField::Text, shown(&filter.text)),
+        'a' => (FilterField::Age, filter.age_s.map(|age| age.to_string()).unwrap_or_default()),
+        _ => {
+            let shows_idle = filter.shows_idle;
+            screen.options.filter = crate::SessionFilter { shows_idle, ..Default::default() };
+            return;
+        }
+    };
+    screen.dialog.ask(TopPrompt::Filter(field), &text);
+}
+
+/// A key that moves in time.
+fn time_key(screen: &mut TopScreen, key: char) -> Option<TopAction> {
+    if screen.options.is_replay {
+        let step = match key {
+            ',' => SeekStep::Frames(-1),
+            '.' => SeekStep::Frames(1),
+            '{' => SeekStep::Seconds(-60),
+            '}' => SeekStep::Seconds(60),
+            _ => {
+                screen.dialog.ask(TopPrompt::TimeOfDay, "");
+                return None;
+            }
+        };
+        return Some(TopAction::Seek(step));
+    }
+    let by = match key {
+        ',' => -1,
+        '.' => 1,
+        _ => {
+            screen.dialog.say(Ink::Second, "that is for recordings: --record, --replay");
+            return None;
+        }
+    };
+    screen.is_paused = true;
+    let mut could = false;
+    screen.keeping_selection(|screen| could = screen.tabs[screen.tab].step(by));
+    if !could {
+        screen.dialog.say(Ink::Second, "no frame there is kept");
+    }
+    None
+}
+
+fn kill_key(screen: &mut TopScreen, key: char) {
+    if screen.options.is_replay {
+        return screen.dialog.say(Ink::Second, "nothing is signalled from a recording");
+    }
+    let Some(frame) = screen.current().shown() else { return };
+    match (key, screen.victim()) {
+        ('K', _) => screen.dialog.ask(TopPrompt::GroupSeconds, "60"),
+        (_, None) => screen.dialog.say(Ink::Second, "no session is selected"),
+        ('k', Some(victim)) => {
+            let now = frame.time_us;
+            let all = frame.sessions.iter().map(|session| Victim::of(session, now)).collect();
+            screen.dialog.ask(TopPrompt::Cancel(all), &victim.identity.pid.to_string());
+        }
+        (_, Some(victim)) if screen.current().cancelled.contains(&victim.identity) => {
+            screen.dialog.ask(TopPrompt::Terminate(Box::new(victim)), "");
+        }
+        (_, Some(_)) => {
+            screen.dialog.say(Ink::Second, "cancel it first: k; X is for what goes on after that");
         }
     }
+}
 
-    fn in_waits(&mut self, key: Key) {
-        match key {
-            Key::Char('<') => self.waits.move_bar(true, BARS_MAX),
-            Key::Char('>') => self.waits.move_bar(false, BARS_MAX),
-            Key::Char('z') => self.waits.zoom(true),
-            Key::Char('Z') => self.waits.zoom(false),
-            Key::Left | Key::Escape | Key::Backspace => self.waits.leave(),
-            key => {
-                let shares = self.wait_shares();
-                let selected = self.waits.scroll.selected(shares.len());
-                match (key, selected) {
-                    (Key::Right | Key::Enter, Some(at)) => {
-                        self.waits.enter(shares[at].label.clone());
-                    }
-                    _ => {
-                        let rows = self.list_rows() / 2;
-                        self.waits.scroll.key(key, shares.len(), rows);
-                    }
+fn counter_key(screen: &mut TopScreen, key: char) {
+    if key == 's' {
+        screen.dialog.ask(TopPrompt::Delay, &screen.options.delay_s.to_string());
+    } else if screen.options.is_replay {
+        screen.dialog.say(Ink::Second, "a recording is counted from frame to frame");
+    } else if screen.tabs[screen.tab].reset_counters() {
+        screen.dialog.say(Ink::Fine, "counted from now on; r counts from frame to frame again");
+    } else {
+        screen.dialog.say(Ink::Fine, "counted from frame to frame");
+    }
+}
+
+fn in_waits(screen: &mut TopScreen, key: Key) {
+    match key {
+        Key::Char('<') => screen.waits.move_bar(true, BARS_MAX),
+        Key::Char('>') => screen.waits.move_bar(false, BARS_MAX),
+        Key::Char('z') => screen.waits.zoom(true),
+        Key::Char('Z') => screen.waits.zoom(false),
+        Key::Left | Key::Escape | Key::Backspace => screen.waits.leave(),
+        key => {
+            let shares = screen.wait_shares();
+            let selected = screen.waits.scroll.selected(shares.len());
+            match (key, selected) {
+                (Key::Right | Key::Enter, Some(at)) => {
+                    screen.waits.enter(shares[at].label.clone());
+                }
+                _ => {
+                    let rows = screen.list_rows() / 2;
+                    screen.waits.scroll.key(key, shares.len(), rows);
                 }
             }
         }
+    }
+}
+
+fn in_notice(screen: &mut TopScreen, key: Key) -> Option<TopAction> {
+    let page = screen.list_rows().max(1);
+    let notice = screen.dialog.notice.as_mut()?;
+    match key {
+        Key::Up => notice.first = notice.first.saturating_sub(1),
+        Key::Down => notice.first += 1,
+        Key::PageUp => notice.first = notice.first.saturating_sub(page),
+        Key::PageDown => notice.first += page,
+        Key::Home => notice.first = 0,
+        Key::Char('y') => return Some(TopAction::Copy(notice.text.clone())),
+        Key::Char('q') => return Some(TopAction::Quit),
+        _ => screen.dialog.notice = None,
+    }
+    None
+}
+
+fn sort_by(screen: &mut TopScreen, by: i64) {
+    let count = screen.list().columns.len() as i64;
+    if count > 0 {
+        let column = (screen.options.order.column as i64 + by).rem_euclid(count);
+        screen.options.order.column = column as usize;
     }
 }

@@ -1,14 +1,15 @@
 //! What the screen shows, and what it asks to be read.
 
-use screen::{Input, Scroll};
+use screen::Scroll;
 
 use super::dialog::TopDialog;
-use super::event::{TopAction, TopEvent};
+use super::event::{SeekStep, TopAction};
 use super::tab::ServerTab;
 use super::waits::WaitsPlace;
 use crate::catalog;
 use crate::filter::SessionFilter;
 use crate::frame::{PgFrame, PgSession};
+use crate::history::{WaitShare, WaitWindow};
 use crate::listing::{ListOrder, ViewList};
 use crate::sample::FrameRequest;
 use crate::signal::Victim;
@@ -18,6 +19,8 @@ use crate::view::{PgView, ViewedFrames};
 const TEXT_BYTES: i32 = 1000;
 /// Rows beside the list: pages, messages, titles.
 pub(super) const FRAME_ROWS: usize = 3;
+/// Columns of the scale at the left of a chart.
+pub(super) const SCALE_COLUMNS: usize = 6;
 
 /// How a screen begins.
 #[derive(Debug, Clone)]
@@ -103,40 +106,6 @@ impl TopScreen {
         self.options.view
     }
 
-    /// Takes an event, and returns what has to be done.
-    pub fn apply(&mut self, event: TopEvent) -> Option<TopAction> {
-        match event {
-            TopEvent::Frame { tab, frame, is_full } => self.take(tab, *frame, is_full),
-            TopEvent::Lost { tab, reason } => self.tabs[tab].lost = Some(reason),
-            TopEvent::Replayed { before, frame, place } => {
-                self.keeping_selection(|screen| {
-                    screen.tabs[0].replace(before.map(|it| *it), *frame);
-                });
-                self.place = Some(place);
-            }
-            TopEvent::Signalled { tab, kind, results } => self.signalled(tab, kind, &results),
-            TopEvent::Text(title, text) => self.dialog.show(title, text),
-            TopEvent::Failed(reason) => self.dialog.say(screen::Ink::Alarm, reason),
-            TopEvent::Input(Input::Resized(columns, rows)) => {
-                self.options.size = (columns.into(), rows.into());
-            }
-            TopEvent::Input(input) => return self.input(input),
-            TopEvent::Time(time) => self.time_of_day = time,
-        }
-        None
-    }
-
-    fn take(&mut self, tab: usize, frame: PgFrame, is_full: bool) {
-        let stays = self.is_paused;
-        self.tabs[tab].lost = None;
-        self.tabs[tab].history.push(&frame);
-        if is_full && tab == self.tab {
-            self.keeping_selection(|screen| screen.tabs[tab].push(frame, stays));
-        } else if is_full {
-            self.tabs[tab].push(frame, false);
-        }
-    }
-
     /// Keeps the selected session selected, wherever its row is afterwards.
     pub(super) fn keeping_selection(&mut self, change: impl FnOnce(&mut Self)) {
         let pid = self.selected().map(|session| session.identity.pid);
@@ -192,8 +161,28 @@ impl TopScreen {
     /// Another view, server or reading is wanted.
     pub(super) fn changed(&self) -> Option<TopAction> {
         match self.options.is_replay {
-            true => Some(TopAction::Seek(super::event::SeekStep::Again)),
+            true => Some(TopAction::Seek(SeekStep::Again)),
             false => Some(TopAction::Watch),
         }
+    }
+
+    /// The shares of what is looked at.
+    pub(super) fn wait_shares(&self) -> Vec<WaitShare> {
+        let Some(window) = self.wait_window(self.bars()) else { return Vec::new() };
+        let span = self.waits.span(window);
+        self.current().history.shares(span, &self.waits.path)
+    }
+
+    pub(super) fn wait_window(&self, bars: usize) -> Option<WaitWindow> {
+        let shown = self.current().shown()?;
+        let newest = self.current().history.span_us().map(|(_, newest)| newest);
+        // Paused or in a recording, the chart ends at what is shown.
+        let is_still = self.is_paused || self.options.is_replay;
+        let now = newest.filter(|_| !is_still).unwrap_or(shown.time_us);
+        Some(self.waits.window(now, bars))
+    }
+
+    fn bars(&self) -> usize {
+        self.options.size.0.saturating_sub(SCALE_COLUMNS)
     }
 }

@@ -159,7 +159,7 @@ fn the_selected_session_stays_selected_and_a_slow_one_is_bold() {
     assert_eq!(victim.identity.pid, 8);
     let list = screen.list();
     let inks: Vec<screen::Ink> = list.rows.iter().map(|row| row.ink).collect();
-    assert_eq!(inks, [screen::Ink::Slow, screen::Ink::Slow, screen::Ink::Second]);
+    assert_eq!(inks, [::screen::Ink::Slow, ::screen::Ink::Slow, screen::Ink::Second]);
 }
 
 #[test]

@@ -45,7 +45,8 @@ fn a_session_is_shown_as_the_server_knows_it() {
         &url,
         "SELECT pid, usename, datname, host(client_addr), application_name, state, \
          wait_event_type, wait_event, backend_type, query, \
-         (extract(epoch FROM backend_start)*1e6)::int8, (extract(epoch FROM query_start)*1e6)::int8 \
+         (extract(epoch FROM backend_start)*1e6)::int8, \
+         (extract(epoch FROM query_start)*1e6)::int8 \
          FROM pg_stat_activity WHERE query LIKE '%/* figures */%' AND pid <> pg_backend_pid() \
          AND datname = current_database()",
     );

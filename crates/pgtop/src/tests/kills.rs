@@ -39,8 +39,8 @@ struct RaceTally {
     wrong: u32,
 }
 
-/// Runs a query of about 110 ms in one session and cancels it after as much, so that it ends at
-/// that moment, up to 3 ms around it; the session runs the next one at once.
+/// Runs a query of about 110 ms in one session, and cancels it after as much. So it ends at that
+/// moment, up to 3 ms around it. The session runs the next one at once.
 fn race(url: &str, runs: u32, seed: u64) -> RaceTally {
     const LENGTH_S: f64 = 0.11;
     let (begin, begun) = mpsc::channel::<f64>();

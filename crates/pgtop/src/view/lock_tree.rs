@@ -1,8 +1,9 @@
 //! Draws who waits for whom as a tree: those that hold and wait for nothing are its roots.
 //!
 //! `pg_blocking_pids` names the holders, and those before in the queue. A session that several
-//! block stands below each. Invariant: a circle, which is a deadlock that the server has not broken
-//! yet, ends where it comes back to a session of its own branch.
+//! block stands below each.
+//! Invariant: a circle, a deadlock that the server has not broken yet, ends where it comes back to
+//! a session of its own branch.
 //! Bound: `ROWS_MAX` rows.
 
 use std::collections::HashMap;

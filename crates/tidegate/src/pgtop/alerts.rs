@@ -1,7 +1,7 @@
 //! Appends slow queries to a log and posts them, on a thread of its own.
 //!
-//! A post is tried again, with growing pauses, until the webhook answers 2xx or says that it never
-//! will (4xx but 408 and 429), at most `TRIES` times. The log is written first, once.
+//! A post is tried again, with growing pauses, at most `TRIES` times. It ends when the webhook
+//! answers 2xx, or says that it never will (4xx but 408 and 429). The log is written first, once.
 //! Invariants: whoever watches never waits for this. The webhook's address, which is a secret, is
 //! in no message. Bound: `QUEUE_MAX` queries wait; what comes then is dropped and counted.
 //! What remains: a webhook that takes a post and answers too late gets it again.

@@ -20,7 +20,7 @@ use super::replay::Replay;
 use super::settings::{TopLook, TopSettings};
 use super::time;
 use super::trail::SignalTrail;
-use super::watching::{FrameOutputs, WatchHandle, WatchOrder, WatchThread};
+use super::watching::{FrameOutputs, WatchHandle, WatchOrder, WatchPlan};
 use crate::cli::PgtopArgs;
 
 /// How long a key is waited for before events are looked at.
@@ -67,9 +67,15 @@ pub(super) fn watch(args: &PgtopArgs, settings: TopSettings) -> Result<()> {
             counts,
             recorder: recorder.take(),
         };
-        let wanted = (screen.request(tab), settings.look.delay);
-        let place = (tab, address.clone());
-        handles.push(WatchThread::start(place, wanted, outputs, trail.clone(), sender.clone())?);
+        let plan = WatchPlan {
+            tab,
+            address: address.clone(),
+            request: screen.request(tab),
+            delay: settings.look.delay,
+            trail: trail.clone(),
+            events: sender.clone(),
+        };
+        handles.push(plan.start(outputs)?);
     }
     let mut run = ScreenRun { screen, origin: FrameOrigin::Servers(handles), events };
     run.until_quit(settings.look.style, &stop)
@@ -144,11 +150,11 @@ impl ScreenRun {
                     return Ok(());
                 }
                 if let TopAction::Copy(text) = &action {
-                    let said = match terminal.copy(text).context("copy")? {
+                    let outcome = match terminal.copy(text).context("copy")? {
                         true => "copied, where the terminal allows it",
                         false => "too long for the clipboard",
                     };
-                    self.screen.apply(TopEvent::Failed(said.to_owned()));
+                    self.screen.apply(TopEvent::Failed(outcome.to_owned()));
                 }
                 self.act(action);
             }

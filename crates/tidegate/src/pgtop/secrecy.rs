@@ -1,7 +1,7 @@
 //! Takes secrets out of the list of processes, where everybody on the machine can read arguments.
 //!
-//! A process cannot change its arguments, so the program is executed again: with `***` for secrets,
-//! and the arguments as they were in its environment, which only its user can read. Until then, a
+//! A process cannot change its arguments, so the program is executed again, with `***` for secrets.
+//! The arguments as they were go into its environment, which only its user can read. Until then, a
 //! few milliseconds, they stand in the list.
 
 use std::os::unix::process::CommandExt;

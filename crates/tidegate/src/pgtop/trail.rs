@@ -1,7 +1,7 @@
 //! Records each signal in the audit trail, before it is sent and after.
 //!
 //! What is recorded: the process, the start of its session and of its query, role, database, and a
-//! hash of the query, never its text, which may hold anything.
+//! hash of the query. Its text may hold anything, and is not recorded.
 
 use std::path::Path;
 

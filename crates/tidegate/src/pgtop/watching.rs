@@ -47,16 +47,22 @@ pub(super) struct FrameOutputs {
     pub(super) recorder: Option<FrameRecorder>,
 }
 
+/// Which server is watched, and how it begins.
+pub(super) struct WatchPlan {
+    pub(super) tab: usize,
+    pub(super) address: PgAddress,
+    pub(super) request: FrameRequest,
+    pub(super) delay: Duration,
+    pub(super) trail: SignalTrail,
+    pub(super) events: Sender<TopEvent>,
+}
+
 /// A server's thread.
-pub(super) struct WatchThread {
-    tab: usize,
+struct WatchThread {
+    plan: WatchPlan,
     source: FrameSource,
     name: String,
-    request: FrameRequest,
-    delay: Duration,
     outputs: FrameOutputs,
-    trail: SignalTrail,
-    events: Sender<TopEvent>,
     waiting: Arc<AtomicUsize>,
 }
 
@@ -67,30 +73,28 @@ pub(super) struct WatchHandle {
     pub(super) waiting: Arc<AtomicUsize>,
 }
 
-impl WatchThread {
-    /// Starts a thread for a server.
+impl WatchPlan {
+    /// Starts a thread for the server.
     ///
     /// # Errors
     /// When there is no thread to be had.
-    pub(super) fn start(
-        (tab, address): (usize, PgAddress),
-        (request, delay): (FrameRequest, Duration),
-        outputs: FrameOutputs,
-        trail: SignalTrail,
-        events: Sender<TopEvent>,
-    ) -> Result<WatchHandle> {
+    pub(super) fn start(self, outputs: FrameOutputs) -> Result<WatchHandle> {
         let (orders, receiver) = mpsc::channel();
         let waiting = Arc::new(AtomicUsize::new(0));
-        let name = address.to_string();
-        let source = FrameSource::new(address);
-        let shared = Arc::clone(&waiting);
-        let mut thread =
-            Self { tab, source, name, request, delay, outputs, trail, events, waiting: shared };
-        let builder = thread::Builder::new().name(format!("pgtop {tab}"));
+        let builder = thread::Builder::new().name(format!("pgtop {}", self.tab));
+        let mut thread = WatchThread {
+            source: FrameSource::new(self.address.clone()),
+            name: self.address.to_string(),
+            plan: self,
+            outputs,
+            waiting: Arc::clone(&waiting),
+        };
         builder.spawn(move || thread.run(&receiver)).context("start a thread")?;
         Ok(WatchHandle { orders, waiting })
     }
+}
 
+impl WatchThread {
     /// Reads until the screen has gone.
     fn run(&mut self, orders: &Receiver<WatchOrder>) {
         let mut retries = Backoff::new(RETRY_FIRST, RETRY_MAX, u64::from(std::process::id()));
@@ -113,15 +117,15 @@ impl WatchThread {
                 Ok(()) => {
                     retries.reset();
                     if is_full {
-                        full = begun + self.delay;
+                        full = begun + self.plan.delay;
                     }
-                    next = (begun + SAMPLE_INTERVAL.min(self.delay)).min(full);
+                    next = (begun + SAMPLE_INTERVAL.min(self.plan.delay)).min(full);
                 }
                 Err(error) => {
                     let pause = retries.delay();
                     let seconds = pause.as_secs_f64();
                     let reason = format!("{error}; connecting again in {seconds:.1} s");
-                    self.send(TopEvent::Lost { tab: self.tab, reason });
+                    self.send(TopEvent::Lost { tab: self.plan.tab, reason });
                     (full, next) = (begun, Instant::now() + pause);
                 }
             }
@@ -129,7 +133,7 @@ impl WatchThread {
     }
 
     fn sample(&mut self, is_full: bool) -> Result<(), PgError> {
-        let mut request = self.request.clone();
+        let mut request = self.plan.request.clone();
         if !is_full {
             request.views.clear();
         }
@@ -145,7 +149,7 @@ impl WatchThread {
         self.record(&mut frame);
         if self.waiting.load(Ordering::Relaxed) < WAITING_MAX {
             self.waiting.fetch_add(1, Ordering::Relaxed);
-            self.send(TopEvent::Frame { tab: self.tab, frame: Box::new(frame), is_full });
+            self.send(TopEvent::Frame { tab: self.plan.tab, frame: Box::new(frame), is_full });
         }
         Ok(())
     }
@@ -163,11 +167,11 @@ impl WatchThread {
     fn obey(&mut self, order: WatchOrder) -> bool {
         match order {
             WatchOrder::Request(request) => {
-                let is_new = self.request != request;
-                self.request = request;
+                let is_new = self.plan.request != request;
+                self.plan.request = request;
                 return is_new;
             }
-            WatchOrder::Delay(delay) => self.delay = delay,
+            WatchOrder::Delay(delay) => self.plan.delay = delay,
             WatchOrder::Signal(kind, victims) => {
                 self.signal(kind, victims);
                 return true;
@@ -212,6 +216,7 @@ impl WatchThread {
         for victim in victims {
             let source = &mut self.source;
             let sent = self
+                .plan
                 .trail
                 .recorded((kind, &victim, &self.name), || source.signal(kind, victim.identity));
             match sent {
@@ -224,13 +229,13 @@ impl WatchThread {
             }
         }
         if !results.is_empty() {
-            self.send(TopEvent::Signalled { tab: self.tab, kind, results });
+            self.send(TopEvent::Signalled { tab: self.plan.tab, kind, results });
         }
     }
 
     fn send(&self, event: TopEvent) {
         // The screen has gone, if this fails, and this thread goes next.
-        let _ = self.events.send(event);
+        let _ = self.plan.events.send(event);
     }
 }
 

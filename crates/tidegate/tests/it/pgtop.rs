@@ -84,7 +84,8 @@ fn a_printed_frame_has_the_figures_of_psql() {
     let sessions = &frame["header"]["sessions"];
     let oracle = asking
         .ask(
-            "SELECT count(*), count(*) FILTER (WHERE state = 'active' AND pid <> pg_backend_pid()), \
+            "SELECT count(*), \
+             count(*) FILTER (WHERE state = 'active' AND pid <> pg_backend_pid()), \
              count(*) FILTER (WHERE state = 'idle in transaction'), \
              count(*) FILTER (WHERE state = 'idle' OR pid = pg_backend_pid()), \
              current_setting('max_connections') FROM pg_stat_activity \

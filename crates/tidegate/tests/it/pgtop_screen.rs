@@ -139,7 +139,7 @@ fn a_server_that_restarts_is_said_to_be_gone_and_watched_again() {
     screen.resize(110, 12);
     screen.wait_for(&["nothing to show"]);
     screen.press("q");
-    assert_eq!(screen.end().1, true);
+    assert!(screen.end().1);
 }
 
 #[test]

@@ -5,36 +5,12 @@
 
 use screen::{Ink, Pane, cut, number, padded};
 
-use super::super::state::TopScreen;
-use crate::history::{WaitChart, WaitShare, WaitWindow};
+use super::super::state::{SCALE_COLUMNS, TopScreen};
+use crate::history::WaitChart;
 use crate::units::count;
 
-/// Columns of the scale at the left.
-const SCALE_COLUMNS: usize = 6;
 const INKS: [Ink; 7] =
     [Ink::Fine, Ink::First, Ink::Second, Ink::Alarm, Ink::Plain, Ink::Bold, Ink::Faint];
-
-impl TopScreen {
-    /// The shares of what is looked at.
-    pub(in super::super) fn wait_shares(&self) -> Vec<WaitShare> {
-        let Some(window) = self.wait_window(self.bars()) else { return Vec::new() };
-        let span = self.waits.span(window);
-        self.current().history.shares(span, &self.waits.path)
-    }
-
-    fn wait_window(&self, bars: usize) -> Option<WaitWindow> {
-        let shown = self.current().shown()?;
-        let newest = self.current().history.span_us().map(|(_, newest)| newest);
-        // Paused or in a recording, the chart ends at what is shown.
-        let is_still = self.is_paused || self.options.is_replay;
-        let now = newest.filter(|_| !is_still).unwrap_or(shown.time_us);
-        Some(self.waits.window(now, bars))
-    }
-
-    fn bars(&self) -> usize {
-        self.options.size.0.saturating_sub(SCALE_COLUMNS)
-    }
-}
 
 pub(super) fn waits(screen: &TopScreen, pane: &mut Pane<'_>) {
     let places = &screen.waits;

@@ -1,7 +1,7 @@
 //! Draws a list: its titles, and as many rows as there is room for.
 //!
-//! Where the columns do not fit, those in the middle go first: the first one says what the row is,
-//! the last one is a text that can be cut.
+//! Where the columns do not fit, those in the middle go first. The first one says what the row is,
+//! and the last one is a text that can be cut.
 
 use screen::{Ink, Pane, cut, padded, width_of};
 
