@@ -238,6 +238,11 @@ fn threads_ns(pid: u32) -> u64 {
         .sum()
 }
 
+/// Returns the resident memory of a process, in bytes.
+pub(crate) fn rss_bytes(pid: u32) -> u64 {
+    status_bytes(pid, "VmRSS:")
+}
+
 /// Returns the highest that the resident memory of a process was, in bytes.
 pub(crate) fn peak_bytes(pid: u32) -> u64 {
     status_bytes(pid, "VmHWM:")

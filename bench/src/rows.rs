@@ -18,6 +18,7 @@ mod no_profile;
 mod overload;
 mod pass;
 mod personalised;
+mod pgtop;
 mod profile_builds;
 mod rank;
 mod rollout;
@@ -71,6 +72,7 @@ pub(crate) const ROWS: &[Row] = &[
     models::fairness::ROW,
     strace::ROW,
     traffic::ROW,
+    pgtop::ROW,
     lab::load::ROW,
     lab::verdict::ROW,
     lab::probe::ROW,
