@@ -40,6 +40,7 @@ impl TopScreen {
                 prompts::signalled(self, tab, (kind, &results));
             }
             TopEvent::Text(title, text) => self.dialog.show(title, text),
+            TopEvent::Done(text) => self.dialog.say(Ink::Fine, text),
             TopEvent::Failed(reason) => self.dialog.say(Ink::Alarm, reason),
             TopEvent::Input(Input::Resized(columns, rows)) => {
                 self.options.size = (columns.into(), rows.into());
@@ -50,7 +51,9 @@ impl TopScreen {
         None
     }
 
-    fn take(&mut self, tab: usize, frame: PgFrame, is_full: bool) {
+    fn take(&mut self, tab: usize, mut frame: PgFrame, is_full: bool) {
+        // A recording has all views, and the screen keeps the rows of one.
+        frame.grids.retain(|name, _| name == self.options.view.name());
         let stays = self.is_paused;
         self.tabs[tab].lost = None;
         self.tabs[tab].history.push(&frame);

@@ -114,7 +114,7 @@ fn bottom(screen: &TopScreen, pane: &mut Pane<'_>) {
     let mut pieces: Vec<(Ink, String)> = Vec::new();
     let tab = screen.current();
     if let Some(lost) = &tab.lost {
-        pieces.push((Ink::Alarm, format!("GONE  {lost}  ")));
+        pieces.push((Ink::Alarm, format!("{lost}  ")));
     }
     if let Some((at, count)) = screen.place {
         pieces.push((Ink::Second, format!("REPLAY {} of {count}  ", at + 1)));

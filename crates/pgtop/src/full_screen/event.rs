@@ -44,6 +44,8 @@ pub enum TopEvent {
     },
     /// A text that was asked for has come: a title, and the text.
     Text(String, String),
+    /// Something that was asked for is done.
+    Done(String),
     /// Something that was asked for has failed.
     Failed(String),
     /// A key, a paste, another size.

@@ -92,9 +92,9 @@ pub(super) fn replay(args: &PgtopArgs, settings: &TopSettings) -> Result<()> {
     let mut screen = TopScreen::new(options);
     let mut replay = Replay::open(file, |frame| screen.remember(frame))?;
     let shown = replay.shown(&screen)?;
-    screen.apply(shown);
     let (_, events) = mpsc::channel();
     let mut run = ScreenRun { screen, origin: FrameOrigin::Recording(Box::new(replay)), events };
+    run.take(shown);
     run.until_quit(settings.look.style, &stop)
 }
 
@@ -150,11 +150,11 @@ impl ScreenRun {
                     return Ok(());
                 }
                 if let TopAction::Copy(text) = &action {
-                    let outcome = match terminal.copy(text).context("copy")? {
-                        true => "copied, where the terminal allows it",
-                        false => "too long for the clipboard",
+                    let event = match terminal.copy(text).context("copy")? {
+                        true => TopEvent::Done("copied, where the terminal allows it".to_owned()),
+                        false => TopEvent::Failed("too long for the clipboard".to_owned()),
                     };
-                    self.screen.apply(TopEvent::Failed(outcome.to_owned()));
+                    self.screen.apply(event);
                 }
                 self.act(action);
             }
@@ -163,12 +163,13 @@ impl ScreenRun {
     }
 
     fn take(&mut self, event: TopEvent) {
-        if let TopEvent::Frame { tab, frame, .. } = &event {
+        if let TopEvent::Frame { frame, .. } | TopEvent::Replayed { frame, .. } = &event {
             let time = time::time_of_day(frame.time_us);
             self.screen.apply(TopEvent::Time(time));
-            if let FrameOrigin::Servers(handles) = &self.origin {
-                handles[*tab].waiting.fetch_sub(1, Ordering::Relaxed);
-            }
+        }
+        if let (TopEvent::Frame { tab, .. }, FrameOrigin::Servers(handles)) = (&event, &self.origin)
+        {
+            handles[*tab].waiting.fetch_sub(1, Ordering::Relaxed);
         }
         self.screen.apply(event);
     }
@@ -178,7 +179,7 @@ impl ScreenRun {
             FrameOrigin::Recording(replay) => {
                 let TopAction::Seek(step) = action else { return };
                 let event = replay.seek(step, &self.screen);
-                self.screen.apply(event);
+                self.take(event);
             }
             FrameOrigin::Servers(handles) => {
                 let order = |tab: usize, order| {

@@ -24,7 +24,8 @@ impl SignalTrail {
         Ok(Self(lab::action_recorder(config).context("find the audit trail")?))
     }
 
-    /// Sends a signal between its two entries.
+    /// Sends a signal between its two entries. Returns what became of it, and why it is not
+    /// recorded, if so.
     ///
     /// # Errors
     /// What keeps the signal from being recorded, where it is refused then; and what `send` says.
@@ -32,21 +33,22 @@ impl SignalTrail {
         &self,
         (kind, victim, server): (SignalKind, &Victim, &str),
         send: impl FnOnce() -> Result<SignalOutcome, PgError>,
-    ) -> Result<SignalOutcome, PgError> {
+    ) -> Result<(SignalOutcome, Option<String>), PgError> {
         let who = Actor::process(rustix::process::getuid().as_raw(), environment::sudo_user());
         let begun = match self.0.begin(who, kind.action(), &described(victim, server)) {
             Ok(begun) => begun,
             Err(error) => {
                 let reason = format!("it cannot be recorded: {}", stdx::Chain(&error));
-                return Ok(SignalOutcome::Refused(reason));
+                return Ok((SignalOutcome::Refused(reason), None));
             }
         };
+        let unwritten = begun.unwritten().map(|reason| format!("not recorded: {reason}"));
         let sent = send();
         match &sent {
             Ok(outcome) => begun.end(&outcome.text(kind)),
             Err(error) => begun.end(&format!("failed: {error}")),
         }
-        sent
+        sent.map(|outcome| (outcome, unwritten))
     }
 }
 

@@ -124,7 +124,11 @@ impl WatchThread {
                 Err(error) => {
                     let pause = retries.delay();
                     let seconds = pause.as_secs_f64();
-                    let reason = format!("{error}; connecting again in {seconds:.1} s");
+                    let reason = match &error {
+                        PgError::Lost(_) => format!("GONE  {error}; connecting again in"),
+                        PgError::Answered { .. } => format!("NOT READ  {error}; again in"),
+                    };
+                    let reason = format!("{reason} {seconds:.1} s");
                     self.send(TopEvent::Lost { tab: self.plan.tab, reason });
                     (full, next) = (begun, Instant::now() + pause);
                 }
@@ -212,7 +216,7 @@ impl WatchThread {
     }
 
     fn signal(&mut self, kind: SignalKind, victims: Vec<Victim>) {
-        let mut results = Vec::new();
+        let (mut results, mut notes) = (Vec::new(), Vec::new());
         for victim in victims {
             let source = &mut self.source;
             let sent = self
@@ -220,7 +224,10 @@ impl WatchThread {
                 .trail
                 .recorded((kind, &victim, &self.name), || source.signal(kind, victim.identity));
             match sent {
-                Ok(outcome) => results.push((victim, outcome)),
+                Ok((outcome, unwritten)) => {
+                    notes.extend(unwritten);
+                    results.push((victim, outcome));
+                }
                 Err(error) => {
                     let pid = victim.identity.pid;
                     self.send(TopEvent::Failed(format!("{pid} not signalled: {error}")));
@@ -231,6 +238,7 @@ impl WatchThread {
         if !results.is_empty() {
             self.send(TopEvent::Signalled { tab: self.plan.tab, kind, results });
         }
+        notes.into_iter().for_each(|note| self.send(TopEvent::Failed(note)));
     }
 
     fn send(&self, event: TopEvent) {

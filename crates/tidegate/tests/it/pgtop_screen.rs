@@ -72,6 +72,48 @@ fn a_query_is_cancelled_from_the_screen_and_its_session_ended_only_after_that() 
 }
 
 #[test]
+fn all_slow_queries_are_really_cancelled_and_writers_only_after_a_yes() {
+    let home = TempDir::new().unwrap();
+    let server = Postgres::start();
+    let url = server.database();
+    server.query(&url, "CREATE TABLE t AS SELECT 1 AS v");
+    let readers = ["SELECT pg_sleep(601)", "SELECT pg_sleep(602)"];
+    let mut threads: Vec<_> = readers.into_iter().map(|sql| begin(&server, &url, sql)).collect();
+    let writer = begin(&server, &url, "UPDATE t SET v = 2 WHERE pg_sleep(603) IS NOT NULL");
+    let mut screen = screen(&[&without_password(&url)], (110, 20), home.path());
+    screen.wait_for(&["pg_sleep(601)", "pg_sleep(602)", "pg_sleep(603)"]);
+    // The floor is 30 s, and the queries have to be that old. Each try has a number of its own.
+    let mut asking = server.session(&url);
+    let old = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60%' AND \
+               pid <> pg_backend_pid() AND clock_timestamp() - query_start > interval '31 s'";
+    until("old queries", || asking.ask(old).as_deref() == Some("3"));
+    let mut tries = 0;
+    while !screen.text().contains("to be cancelled: 3") {
+        tries += 1;
+        let seconds = format!("30.{tries:03}");
+        screen.press(&format!("K\x15{seconds}\r"));
+        let none = format!("no query takes longer than {}", seconds.trim_end_matches('0'));
+        until("an answer", || {
+            [&none, "to be cancelled: 3"].iter().any(|it| screen.text().contains(&**it))
+        });
+    }
+    screen.wait_for(&["WRITES UPDATE t SET v = 2", "type 3 to cancel these queries: _"]);
+    screen.press("3\r");
+    screen.wait_for(&["1 may write. Cancel them, too? yes, no: _"]);
+    screen.press("no\r");
+    screen.wait_for(&["signalled", " cancelled"]);
+    threads.drain(..).for_each(|thread| thread.join().unwrap());
+    let writes = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'UPDATE t %' AND \
+                  state = 'active'";
+    assert_eq!(asking.ask(writes).as_deref(), Some("1"));
+    screen.press(" K\x1530\r1\ryes\r");
+    writer.join().unwrap();
+    assert_eq!(asking.ask("SELECT v FROM t").as_deref(), Some("1"));
+    screen.press("q");
+    screen.end();
+}
+
+#[test]
 fn four_sessions_that_wait_for_each_other_are_a_tree() {
     let home = TempDir::new().unwrap();
     let server = Postgres::start();
