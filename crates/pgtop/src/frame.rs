@@ -104,7 +104,7 @@ pub struct PgSession {
     pub state_change_us: Option<i64>,
     /// Such as `active` or `idle in transaction`; workers may have none.
     pub state: String,
-    /// Such as `client backend`; empty before PostgreSQL 10.
+    /// Such as `client backend`; empty where the role may not see it.
     pub kind: String,
     /// What it waits for: the class and the event.
     pub wait: Option<(String, String)>,
@@ -162,9 +162,11 @@ impl PgSession {
         self.is_client() && matches!(self.state.as_str(), "active" | "fastpath function call")
     }
 
-    /// Returns whether it is a client's session.
+    /// Returns whether it is a client's session. What a role may not see has no kind: then it is
+    /// one if it has a database.
     pub fn is_client(&self) -> bool {
-        self.kind.is_empty() || self.kind == "client backend"
+        let is_hidden = self.kind.is_empty() && !self.client.database.is_empty();
+        is_hidden || self.kind == "client backend"
     }
 
     /// Returns whether it holds a transaction open without running anything.

@@ -139,7 +139,8 @@ impl FrameSource {
             let text = "this PostgreSQL is newer than 18; figures that it counts anew may be wrong";
             frame.missing.push(text.to_owned());
         }
-        let hidden = frame.sessions.iter().filter(|session| session.query == HIDDEN).count();
+        let is_hidden = |it: &&PgSession| it.query == HIDDEN && it.is_client();
+        let hidden = frame.sessions.iter().filter(is_hidden).count();
         if hidden > 0 {
             let grant = grant("pg_monitor", &self.server.user);
             frame.missing.push(format!("queries of {hidden} sessions are hidden: {grant}"));

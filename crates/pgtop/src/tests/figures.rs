@@ -37,7 +37,8 @@ fn a_session_is_shown_as_the_server_knows_it() {
     let running = busy(server, &url, "SELECT pg_sleep(600) /* figures */");
     let own = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND \
                datname = current_database() AND query LIKE '%/* figures */%' AND \
-               pid <> pg_backend_pid() AND wait_event = 'PgSleep'";
+               pid <> pg_backend_pid() AND wait_event = 'PgSleep' AND \
+               clock_timestamp() - query_start > interval '100 ms'";
     until(server, &url, own, "1");
     let frame = source(&url).frame(&request(&[])).unwrap();
     let session = frame.sessions.iter().find(|it| it.query.contains("/* figures */")).unwrap();
@@ -71,4 +72,29 @@ fn a_session_is_shown_as_the_server_knows_it() {
     let cancelled = source(&url).signal(crate::SignalKind::Cancel, identity).unwrap();
     assert_eq!(cancelled, crate::SignalOutcome::Signalled);
     assert_eq!(running.join().unwrap(), None, "psql stops at the error");
+}
+
+#[test]
+fn a_role_without_rights_counts_the_sessions_and_is_told_the_grant() {
+    let server = Postgres::start();
+    let url = server.database();
+    server.query(&url, "CREATE ROLE \"odd one\" LOGIN PASSWORD 's3cret/word'");
+    let mut idle = server.session(&url);
+    idle.ask("BEGIN").unwrap();
+    let mut source = source(&url.replace("tidegate:", "odd%20one:"));
+    let mut seen = || {
+        let frame = source.frame(&request(&PgView::ALL)).unwrap();
+        let counts = crate::HeaderFigures::of(&frame, None, 60.0).sessions;
+        (counts.total, counts.idle_in_transaction, frame.missing)
+    };
+    let (total, idle_in_transaction, missing) = seen();
+    assert_eq!((total, idle_in_transaction), (1, 0));
+    assert!(missing[0].ends_with("GRANT pg_monitor TO \"odd one\""), "{missing:?}");
+    server.query(&url, "GRANT pg_monitor TO \"odd one\"");
+    let (total, idle_in_transaction, missing) = seen();
+    assert_eq!((total, idle_in_transaction), (1, 1));
+    assert!(!missing.iter().any(|text| text.contains("GRANT")), "{missing:?}");
+    let oracle = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' \
+                  AND pid <> pg_backend_pid() AND application_name <> 'tidegate pgtop'";
+    assert_eq!(server.query(&url, oracle), "1");
 }

@@ -195,6 +195,7 @@ fn a_slow_query_is_logged_counted_and_posted_once_though_the_webhook_fails_first
     let sink = Origin::start(|request| match request.nth {
         0 => OriginReply::ok("").close_before_head(),
         1 => OriginReply::status(500),
+        2 => OriginReply::ok("").stall(),
         _ => OriginReply::ok("ok"),
     });
     // First seen above the threshold: it runs before pgtop does.
@@ -212,6 +213,11 @@ fn a_slow_query_is_logged_counted_and_posted_once_though_the_webhook_fails_first
     let mut screen = screen(&arguments, (110, 12), home.path());
     screen.wait_for(&["SELECT pg_sleep(601);", "Slow: 1"]);
     sink.wait_for("/services/T0/B0/secret", 3);
+    // The webhook says nothing now, and the screen goes on.
+    screen.press("2");
+    screen.wait_for(&["[2 waiting]", "the webhook answers 500"]);
+    screen.press("1");
+    sink.wait_for("/services/T0/B0/secret", 4);
     let mut datagram = [0; 2000];
     until("a count of slow queries", || {
         let length = statsd.recv(&mut datagram).unwrap();
@@ -225,7 +231,7 @@ fn a_slow_query_is_logged_counted_and_posted_once_though_the_webhook_fails_first
     screen.wait_for(&["cancelled"]);
     sleeping.join().unwrap();
     let sleeping = begin(&server, &url, "SELECT pg_sleep(602)");
-    sink.wait_for("/services/T0/B0/secret", 4);
+    sink.wait_for("/services/T0/B0/secret", 5);
     screen.press("D");
     screen.wait_for(&["slack_webhook   set"]);
     screen.press("q");
@@ -233,24 +239,25 @@ fn a_slow_query_is_logged_counted_and_posted_once_though_the_webhook_fails_first
     screen.end();
     end_all(&mut asking);
     sleeping.join().unwrap();
-    let bodies: Vec<String> = sink
-        .requests()
-        .iter()
-        .map(|request| String::from_utf8_lossy(&request.body).into_owned())
-        .collect();
-    assert_eq!(bodies.len(), 4, "{bodies:?}");
-    let payload: Value = serde_json::from_str(&bodies[2]).unwrap();
+    let bodies = bodies(&sink);
+    assert_eq!(bodies.len(), 5, "{bodies:?}");
+    let payload: Value = serde_json::from_str(&bodies[3]).unwrap();
     let text = payload["text"].as_str().unwrap();
-    assert!(
-        text.starts_with("Slow postgres query on `127.0.0.1` database `t0` for user `tidegate`")
-    );
+    let who = "Slow postgres query on `127.0.0.1` database `t0` for user `tidegate`";
+    assert!(text.starts_with(who), "{text}");
     assert!(text.ends_with(" s):\n\n```\nSELECT pg_sleep(601);\n```\n"), "{text}");
-    assert!(bodies[3].contains("pg_sleep(602)"));
+    assert!(bodies[4].contains("pg_sleep(602)"));
     let log = fs::read_to_string(home.path().join("pgtop.log")).unwrap();
     let lines: Vec<Vec<&str>> = log.lines().map(|line| line.split('\t').collect()).collect();
     assert_eq!(lines.len(), 2, "{log}");
     assert_eq!(lines[0][1..4], ["127.0.0.1", "t0", "tidegate"]);
     assert_eq!(lines[0][6], "SELECT pg_sleep(601);");
+}
+
+/// What was posted, in order.
+fn bodies(sink: &Origin) -> Vec<String> {
+    let requests = sink.requests();
+    requests.iter().map(|it| String::from_utf8_lossy(&it.body).into_owned()).collect()
 }
 
 #[test]
