@@ -80,6 +80,9 @@ fn a_printed_frame_has_the_figures_of_psql() {
     let mut idle = server.session(&url);
     idle.ask("BEGIN").unwrap();
     let mut asking = server.session(&url);
+    // The session that looked for the statement may still be ending.
+    let clients = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'";
+    until("three sessions", || asking.ask(clients).as_deref() == Some("3"));
     let frame = json(&[&without_password(&url)], home.path());
     let sessions = &frame["header"]["sessions"];
     let oracle = asking
