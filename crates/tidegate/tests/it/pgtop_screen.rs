@@ -85,7 +85,7 @@ fn all_slow_queries_are_really_cancelled_and_writers_only_after_a_yes() {
     // The floor is 30 s, and the queries have to be that old. Each try has a number of its own.
     let mut asking = server.session(&url);
     let old = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60%' AND \
-               pid <> pg_backend_pid() AND clock_timestamp() - query_start > interval '31 s'";
+               pid <> pg_backend_pid() AND clock_timestamp() - query_start > interval '35 s'";
     until("old queries", || asking.ask(old).as_deref() == Some("3"));
     let mut tries = 0;
     while !screen.text().contains("to be cancelled: 3") {
@@ -94,8 +94,13 @@ fn all_slow_queries_are_really_cancelled_and_writers_only_after_a_yes() {
         screen.press(&format!("K\x15{seconds}\r"));
         let none = format!("no query takes longer than {}", seconds.trim_end_matches('0'));
         until("an answer", || {
-            [&none, "to be cancelled: 3"].iter().any(|it| screen.text().contains(&**it))
+            [&none, "to be cancelled"].iter().any(|it| screen.text().contains(&**it))
         });
+        // On a busy machine the frame may be some seconds old, and have fewer of them.
+        if screen.text().contains("to be cancelled") && !screen.text().contains("cancelled: 3") {
+            screen.press("\x1b");
+            screen.wait_for(&["nothing is done"]);
+        }
     }
     screen.wait_for(&["WRITES UPDATE t SET v = 2", "type 3 to cancel these queries: _"]);
     screen.press("3\r");
@@ -106,7 +111,15 @@ fn all_slow_queries_are_really_cancelled_and_writers_only_after_a_yes() {
     let writes = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'UPDATE t %' AND \
                   state = 'active'";
     assert_eq!(asking.ask(writes).as_deref(), Some("1"));
-    screen.press(" K\x1530\r1\ryes\r");
+    // The next plan is made of a frame without those that were cancelled.
+    screen.press(" ");
+    until("a frame without them", || {
+        let text = screen.text();
+        text.contains("Sessions: ") && !readers.iter().any(|query| text.contains(query))
+    });
+    screen.press("K\x1530\r");
+    screen.wait_for(&["type 1 to cancel these queries: _"]);
+    screen.press("1\ryes\r");
     writer.join().unwrap();
     assert_eq!(asking.ask("SELECT v FROM t").as_deref(), Some("1"));
     screen.press("q");
