@@ -3,6 +3,8 @@
 //! A runtime of its own drives the connection while a call waits. The session only reads, says who
 //! it is, and gives up: on a statement after `STATEMENT_TIMEOUT`, on a lock after 50 ms. Texts come
 //! unconverted, as the client's encoding is `SQL_ASCII` (`value.rs`).
+//! Invariant: names are looked up in `pg_catalog` alone. A database's owner may set another
+//! `search_path`, whose views and operators would run as this role; a session with one is refused.
 //! Invariant: errors have the server's message and code, never the statement, values or passwords.
 //! Failure: after an error that is not the server's answer the connection is dead
 //! ([`PgError::Lost`]); the caller makes a new one.
@@ -27,6 +29,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const STATEMENT_TIMEOUT: Duration = Duration::from_millis(900);
 /// Above the server's own limit, for a server or a network that has gone silent.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// As it is asked for, and as `SHOW` has it.
+const SEARCH_PATH: &str = "pg_catalog";
 
 /// SQLSTATE of a text that refers to values that nobody gave.
 pub(crate) const MISSING_VALUES: &str = "08P01";
@@ -103,7 +108,16 @@ impl PgConnection {
             return Err(PgError::Lost("no answer within 5 s".to_owned()));
         };
         let client = connected?;
-        Ok(Self { client, runtime, prepared: HashMap::new(), statements: 0 })
+        let mut connection = Self { client, runtime, prepared: HashMap::new(), statements: 0 };
+        // A pooler may keep a session's settings, and pass over those of its clients.
+        let path = connection.once("SHOW search_path")?;
+        match path.first().and_then(|row| row.first()).and_then(SqlScalar::text) {
+            Some(SEARCH_PATH) => Ok(connection),
+            _ => Err(PgError::Lost(
+                "search_path is not pg_catalog, as was asked for: connect without a pooler"
+                    .to_owned(),
+            )),
+        }
     }
 
     /// Runs a statement and returns its rows.
@@ -172,6 +186,8 @@ where
     config.host(&address.host).port(address.port);
     config.user(&address.user).dbname(&address.database);
     config.application_name(APPLICATION_NAME);
+    // It wins over `ALTER DATABASE … SET` and `ALTER ROLE … SET`.
+    config.options(format!("-c search_path={SEARCH_PATH}"));
     config.ssl_mode(match address.encryption {
         PgEncryption::Disable => SslMode::Disable,
         _ if address.host.starts_with('/') => SslMode::Disable,

@@ -5,6 +5,8 @@
 //! Invariants: the text is one statement, or the server refuses it, because the extended protocol
 //! takes no second one. The options stand in parentheses, so that a text which begins with
 //! `ANALYZE` cannot become a part of the command: nothing is executed.
+//! Names of the query are looked up in `pg_catalog` first, then where the database says. That is
+//! set for one transaction, which only reads, and the first line of the plan says it.
 //! What remains: planning runs functions that their owners call immutable, as this role. It should
 //! be one with `pg_monitor`, and no superuser.
 
@@ -14,6 +16,15 @@ use crate::value::SqlScalar;
 
 const EXPLAIN: &str = "EXPLAIN (FORMAT TEXT)";
 
+/// `pg_catalog`, and what a session of this role in this database would have by itself.
+const SEARCH_PATH: &str = "\
+SELECT 'pg_catalog, ' || coalesce((SELECT substr(setting, 13) \
+FROM pg_catalog.pg_db_role_setting, LATERAL unnest(setconfig) AS setting \
+WHERE setting LIKE 'search_path=%' AND setdatabase IN (0, (SELECT oid FROM \
+pg_catalog.pg_database WHERE datname = current_database())) AND setrole IN (0, (SELECT oid FROM \
+pg_catalog.pg_roles WHERE rolname = session_user)) \
+ORDER BY setrole = 0 OR setdatabase = 0, setrole = 0, setdatabase = 0 LIMIT 1), '\"$user\", public')";
+
 /// Returns the plan of a query in a database of a server.
 ///
 /// # Errors
@@ -21,6 +32,10 @@ const EXPLAIN: &str = "EXPLAIN (FORMAT TEXT)";
 pub fn explain(address: &PgAddress, database: &str, query: &str) -> Result<String, PgError> {
     let address = PgAddress { database: database.to_owned(), ..address.clone() };
     let mut connection = PgConnection::open(&address)?;
+    let rows = connection.once(SEARCH_PATH)?;
+    let path = rows.first().and_then(|row| row[0].text()).unwrap_or("pg_catalog").to_owned();
+    connection.once("BEGIN READ ONLY")?;
+    connection.rows("SELECT pg_catalog.set_config('search_path', $1, true)", &[&path])?;
     let rows = match connection.once(&format!("{EXPLAIN} {query}")) {
         Err(PgError::Answered { state, .. }) if state == MISSING_VALUES => {
             generic(&mut connection, query)?
@@ -28,14 +43,15 @@ pub fn explain(address: &PgAddress, database: &str, query: &str) -> Result<Strin
         rows => rows?,
     };
     let lines = rows.iter().filter_map(|row| row.first().and_then(SqlScalar::text));
-    Ok(lines.collect::<Vec<_>>().join("\n"))
+    let first = format!("search_path: {path}");
+    Ok([&*first].into_iter().chain(lines).collect::<Vec<_>>().join("\n"))
 }
 
 fn generic(connection: &mut PgConnection, query: &str) -> Result<Vec<Vec<SqlScalar>>, PgError> {
     connection.once("SET plan_cache_mode = force_generic_plan")?;
     connection.once(&format!("PREPARE pgtop_explained AS {query}"))?;
     let rows = connection.once(
-        "SELECT cardinality(parameter_types) FROM pg_prepared_statements \
+        "SELECT cardinality(parameter_types) FROM pg_catalog.pg_prepared_statements \
          WHERE name = 'pgtop_explained'",
     )?;
     let count = rows.first().and_then(|row| row[0].whole()).unwrap_or(0);

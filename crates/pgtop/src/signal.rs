@@ -108,9 +108,10 @@ impl SignalOutcome {
 /// the kernel has just given the core.
 macro_rules! checked {
     () => {
-        ", (extract(epoch FROM clock_timestamp() - t) * 1000000)::int8 FROM pg_sleep(0.001) AS s, \
+        ", (extract(epoch FROM clock_timestamp() - t) * 1000000)::int8 \
+         FROM pg_catalog.pg_sleep(0.001) AS s, \
          LATERAL (SELECT clock_timestamp() AS t WHERE s IS NOT NULL) AS c, \
-         LATERAL pg_stat_get_activity(CASE WHEN t IS NULL THEN 0 ELSE $1 END) \
+         LATERAL pg_catalog.pg_stat_get_activity(CASE WHEN t IS NULL THEN 0 ELSE $1 END) \
          WHERE pid = $1 AND backend_start = $2 AND query_start = $3 \
          AND backend_type = 'client backend' AND pid <> pg_backend_pid() "
     };
@@ -132,7 +133,7 @@ impl SignalKind {
             Self::Cancel => concat!(
                 "SELECT query_start <= t - interval '100 ms', clock_timestamp(), ",
                 "CASE WHEN query_start <= t - interval '100 ms' AND clock_timestamp() < ",
-                "t + $4 * interval '1 microsecond' THEN pg_cancel_backend(pid) END",
+                "t + $4 * interval '1 microsecond' THEN pg_catalog.pg_cancel_backend(pid) END",
                 checked!(),
                 "AND state = 'active'"
             ),
@@ -140,7 +141,7 @@ impl SignalKind {
             Self::Terminate => concat!(
                 "SELECT true, clock_timestamp(), ",
                 "CASE WHEN clock_timestamp() < ",
-                "t + $4 * interval '1 microsecond' THEN pg_terminate_backend(pid) END",
+                "t + $4 * interval '1 microsecond' THEN pg_catalog.pg_terminate_backend(pid) END",
                 checked!(),
                 "AND state <> 'idle'"
             ),
@@ -155,7 +156,8 @@ const WINDOW_US: f64 = 60.0;
 const TRIES: u32 = 100;
 
 /// What a session runs now, to the microsecond.
-const AFTER: &str = "SELECT query_start FROM pg_stat_get_activity($1) WHERE backend_start = $2";
+const AFTER: &str =
+    "SELECT query_start FROM pg_catalog.pg_stat_get_activity($1) WHERE backend_start = $2";
 
 impl FrameSource {
     /// Signals a session, if its query is still the one that was seen.

@@ -16,7 +16,8 @@ pub(crate) const SERVER: &str = "\
 SELECT current_setting('server_version_num')::int8, current_setting('server_version'), \
 pg_postmaster_start_time(), current_setting('max_connections')::int8, \
 current_database(), current_user::text, \
-(SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace \
+(SELECT quote_ident(nspname) FROM pg_catalog.pg_extension \
+ JOIN pg_catalog.pg_namespace n ON n.oid = extnamespace \
  WHERE extname = 'pg_stat_statements')";
 
 /// The server as a whole, in one row.
@@ -33,7 +34,7 @@ pub(crate) fn server_facts(version: i64) -> String {
          sum(xact_commit)::int8, sum(xact_rollback)::int8, sum(blks_read)::int8, \
          sum(blks_hit)::int8, sum(tup_fetched)::int8, sum(tup_inserted)::int8, \
          sum(tup_updated)::int8, sum(tup_deleted)::int8, sum(temp_bytes)::int8, \
-         sum(deadlocks)::int8 FROM pg_stat_database"
+         sum(deadlocks)::int8 FROM pg_catalog.pg_stat_database"
     )
 }
 
@@ -51,7 +52,7 @@ pub(crate) fn activity(version: i64) -> String {
          application_name, xact_start, state_change, state, {kind}, wait_event_type, wait_event, \
          backend_xid::text::int8, age(backend_xmin)::int8, {query_id}, {leader}, \
          substring(textsend(query) FROM 1 FOR CASE state WHEN 'idle' THEN least($1, 120) ELSE $1 \
-         END) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+         END) FROM pg_catalog.pg_stat_activity WHERE pid <> pg_backend_pid()"
     )
 }
 
@@ -62,17 +63,18 @@ pub(crate) fn blocking(version: i64) -> String {
     format!(
         "SELECT w.pid, array_to_string(pg_blocking_pids(w.pid), ' '), \
          l.locktype || CASE WHEN l.relation IS NULL THEN '' \
-         WHEN l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+         WHEN l.database = (SELECT oid FROM pg_catalog.pg_database \
+         WHERE datname = current_database()) \
          THEN ' ' || l.relation::regclass::text ELSE ' ' || l.relation::text END \
          || ' ' || l.mode, {start} \
-         FROM unnest($1::int4[]) AS w(pid) LEFT JOIN LATERAL (SELECT * FROM pg_locks \
-         WHERE pg_locks.pid = w.pid AND NOT granted LIMIT 1) l ON true"
+         FROM unnest($1::int4[]) AS w(pid) LEFT JOIN LATERAL (SELECT * FROM pg_catalog.pg_locks \
+         AS k WHERE k.pid = w.pid AND NOT granted LIMIT 1) l ON true"
     )
 }
 
 /// The whole text of a query that still runs: `$1` to `$3` are its identity.
 pub(crate) const WHOLE_TEXT: &str = "\
 SELECT textsend(query), datname, \
-(SELECT setting::int8 FROM pg_settings WHERE name = 'track_activity_query_size') \
-FROM pg_stat_get_activity($1) a LEFT JOIN pg_database d ON d.oid = a.datid \
+(SELECT setting::int8 FROM pg_catalog.pg_settings WHERE name = 'track_activity_query_size') \
+FROM pg_catalog.pg_stat_get_activity($1) a LEFT JOIN pg_catalog.pg_database d ON d.oid = a.datid \
 WHERE a.backend_start = $2 AND a.query_start IS NOT DISTINCT FROM $3";

@@ -42,8 +42,9 @@ pub(super) static STATEMENTS: CatalogView = CatalogView {
              s.shared_blks_hit AS blocks_hit, s.shared_blks_read AS blocks_read, \
              {io} AS io_ms, s.temp_blks_written * current_setting('block_size')::int8 AS \
              temp_bytes, s.wal_bytes::float8 AS wal_bytes \
-             FROM {{schema}}.pg_stat_statements(false) s LEFT JOIN pg_roles r ON r.oid = s.userid \
-             LEFT JOIN pg_database d ON d.oid = s.dbid \
+             FROM {{schema}}.pg_stat_statements(false) s \
+             LEFT JOIN pg_catalog.pg_roles r ON r.oid = s.userid \
+             LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid \
              ORDER BY s.total_exec_time DESC LIMIT 1000"
         )
     },
@@ -76,7 +77,7 @@ pub(super) static INPUT_OUTPUT: CatalogView = CatalogView {
                      NULL::int8 AS reads, NULL::float8 AS read_bytes, NULL::float8 AS read_ms, \
                      {writes} AS writes, {writes} * current_setting('block_size')::float8 AS \
                      write_bytes, NULL::int8 AS extends, NULL::int8 AS hits, {fsyncs} AS fsyncs \
-                     FROM pg_stat_bgwriter"
+                     FROM pg_catalog.pg_stat_bgwriter"
                 )
             };
             return [
@@ -93,7 +94,7 @@ pub(super) static INPUT_OUTPUT: CatalogView = CatalogView {
         format!(
             "SELECT backend_type AS who, object AS object, context AS context, reads AS reads, \
              {} AS read_bytes, read_time AS read_ms, writes AS writes, {} AS write_bytes, \
-             extends AS extends, hits AS hits, fsyncs AS fsyncs FROM pg_stat_io \
+             extends AS extends, hits AS hits, fsyncs AS fsyncs FROM pg_catalog.pg_stat_io \
              WHERE coalesce(reads, writes, extends, hits, fsyncs) IS NOT NULL",
             bytes("read"),
             bytes("write")
@@ -128,10 +129,10 @@ pub(super) static REPLICATION: CatalogView = CatalogView {
             "SELECT 'client' AS kind, application_name AS name, pid::int8 AS pid, \
              host(client_addr) AS client, state AS state, sync_state AS sync, {} AS sending, \
              {} AS writing, {} AS flushing, {} AS replaying, \
-             extract(epoch FROM replay_lag)::float8 AS lag_s FROM pg_stat_replication \
+             extract(epoch FROM replay_lag)::float8 AS lag_s FROM pg_catalog.pg_stat_replication \
              UNION ALL SELECT 'slot', slot_name::text, active_pid::int8, database::text, \
              CASE WHEN active THEN 'active' ELSE 'inactive' END, slot_type, NULL, NULL, {}, {}, \
-             NULL FROM pg_replication_slots",
+             NULL FROM pg_catalog.pg_replication_slots",
             behind("sent_lsn"),
             behind("write_lsn"),
             behind("flush_lsn"),
@@ -173,7 +174,7 @@ pub(super) static PROGRESS: CatalogView = CatalogView {
             format!(
                 "SELECT pid::int8 AS pid, {command} AS command, {database} AS database, \
                  {relation} AS relation, {phase} AS phase, {done} AS done, {whole} AS whole, \
-                 '{unit}' AS unit FROM pg_stat_progress_{table}"
+                 '{unit}' AS unit FROM pg_catalog.pg_stat_progress_{table}"
             )
         };
         let blocks = |done, whole| ["phase", done, whole, "blocks"];

@@ -32,7 +32,8 @@ pub(super) static DATABASES: CatalogView = CatalogView {
          s.tup_fetched AS fetched, s.tup_inserted AS inserted, s.tup_updated AS updated, \
          s.tup_deleted AS deleted, s.temp_bytes AS temp_bytes, s.deadlocks AS deadlocks, \
          age(d.datfrozenxid)::int8 AS xid_age \
-         FROM pg_stat_database s JOIN pg_database d ON d.oid = s.datid LIMIT 1000"
+         FROM pg_catalog.pg_stat_database s \
+         JOIN pg_catalog.pg_database d ON d.oid = s.datid LIMIT 1000"
             .to_owned()
     },
 };
@@ -67,7 +68,8 @@ pub(super) static TABLES: CatalogView = CatalogView {
          coalesce(io.heap_blks_read, 0) + coalesce(io.idx_blks_read, 0) AS blocks_read, \
          extract(epoch FROM clock_timestamp() - greatest(s.last_vacuum, s.last_autovacuum))\
          ::float8 AS vacuumed_s \
-         FROM pg_stat_user_tables s JOIN pg_statio_user_tables io USING (relid) \
+         FROM pg_catalog.pg_stat_user_tables s \
+         JOIN pg_catalog.pg_statio_user_tables io USING (relid) \
          ORDER BY s.seq_tup_read + coalesce(s.idx_tup_fetch, 0) + s.n_tup_ins + s.n_tup_upd \
          + s.n_tup_del DESC LIMIT 1000"
             .to_owned()
@@ -95,7 +97,8 @@ pub(super) static INDEXES: CatalogView = CatalogView {
          s.schemaname || '.' || s.relname AS \"table\", s.idx_scan AS scans, \
          s.idx_tup_read AS entries, s.idx_tup_fetch AS fetched, \
          io.idx_blks_hit AS blocks_hit, io.idx_blks_read AS blocks_read \
-         FROM pg_stat_user_indexes s JOIN pg_statio_user_indexes io USING (indexrelid) \
+         FROM pg_catalog.pg_stat_user_indexes s \
+         JOIN pg_catalog.pg_statio_user_indexes io USING (indexrelid) \
          ORDER BY s.idx_scan DESC LIMIT 1000"
             .to_owned()
     },

@@ -202,7 +202,9 @@ fn a_query_with_values_that_nobody_knows_has_a_generic_plan_in_its_own_database(
     let other = source(&server.database()).address().clone();
     let name = url.rsplit_once('/').unwrap().1;
     let plan = |text: &str| crate::explain(&other, name, text);
-    assert!(plan("SELECT id FROM only_here").unwrap().starts_with("Seq Scan on only_here"));
+    let whole = plan("SELECT id FROM only_here").unwrap();
+    let first = "search_path: pg_catalog, \"$user\", public\nSeq Scan on only_here";
+    assert!(whole.starts_with(first), "{whole}");
     let generic = plan("SELECT id FROM only_here WHERE id = $1 AND id < $2").unwrap();
     assert!(generic.contains("Filter: ((id < $2) AND (id = $1))"), "{generic}");
     // Neither a second statement nor ANALYZE gets through.
@@ -216,6 +218,36 @@ fn a_query_with_values_that_nobody_knows_has_a_generic_plan_in_its_own_database(
         assert!(plan(text).unwrap_err().to_string().contains("(42601)"), "{text}");
     }
     assert_eq!(server.query(&url, "SELECT count(*) FROM only_here"), "9");
+}
+
+#[test]
+fn what_a_database_puts_in_the_way_of_names_does_not_run() {
+    let server = Postgres::shared();
+    let url = server.database();
+    let name = url.rsplit_once('/').unwrap().1;
+    for sql in [
+        "CREATE TABLE t AS SELECT g AS id FROM generate_series(1, 9) g",
+        "CREATE INDEX ON t (id)",
+        "CREATE SCHEMA shadow",
+        "CREATE FUNCTION public.met(name, name) RETURNS text LANGUAGE plpgsql AS \
+         $f$ BEGIN RAISE 'met'; END $f$",
+        "CREATE VIEW shadow.pg_stat_activity AS SELECT a.* FROM pg_catalog.pg_stat_activity a \
+         WHERE public.met('a', 'b') = ''",
+        "CREATE OPERATOR public.|| (LEFTARG = name, RIGHTARG = name, FUNCTION = public.met)",
+    ] {
+        server.query(&url, sql);
+    }
+    let path = format!("ALTER DATABASE {name} SET search_path = shadow, public, pg_catalog");
+    server.query(&url, &path);
+    // It does stand in the way of others.
+    assert_eq!(server.session(&url).ask("SELECT count(*) FROM pg_stat_activity"), None);
+    let mut source = source(&url);
+    let frame = source.frame(&request(&PgView::ALL)).unwrap();
+    assert!(!frame.missing.iter().any(|text| text.contains("met")), "{:?}", frame.missing);
+    assert_eq!(frame.grids["tables"].rows.len(), 1);
+    let plan = crate::explain(source.address(), name, "SELECT * FROM pg_stat_activity").unwrap();
+    let first = "search_path: pg_catalog, shadow, public, pg_catalog\n";
+    assert!(plan.starts_with(first) && !plan.contains("met"), "{plan}");
 }
 
 #[test]
@@ -238,7 +270,7 @@ fn progress_of_a_command_is_shown_as_the_server_knows_it() {
         .iter()
         .map(|column| grid.value(&grid.rows[0], column).shown())
         .collect();
-    let psql = "SELECT command, relid::regclass, type, bytes_processed, 'bytes' \
+    let psql = "SELECT command, 'public.' || relid::regclass, type, bytes_processed, 'bytes' \
                 FROM pg_stat_progress_copy";
     assert_eq!(row.join("|"), server.query(&url, psql));
     let pid = grid.value(&grid.rows[0], "pid");
