@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::value::SqlScalar;
 
+/// What PostgreSQL shows instead of another role's query.
+const HIDDEN: &str = "<insufficient privilege>";
+
 /// What was seen at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PgFrame {
@@ -45,6 +48,12 @@ pub struct ServerFacts {
     pub lag_s: Option<f64>,
     /// The database that is connected to.
     pub database: String,
+    /// Transactions since the oldest that a prepared one or a slot holds.
+    #[serde(default)]
+    pub held_xmin_age: Option<i64>,
+    /// When the oldest transaction was prepared that is so still.
+    #[serde(default)]
+    pub prepared_us: Option<i64>,
     /// Sums over all databases.
     pub totals: DatabaseTotals,
     /// Transactions that reading frames has made on this connection.
@@ -156,6 +165,15 @@ pub struct Grid {
     pub rows: Vec<Vec<SqlScalar>>,
 }
 
+impl PgFrame {
+    /// Returns how many clients' sessions the role may not see, and what would help, if any.
+    pub fn hidden(&self) -> Option<(usize, &str)> {
+        let count = self.sessions.iter().filter(|it| it.is_client() && it.is_hidden()).count();
+        let grant = self.missing.iter().find_map(|it| Some(&it[it.find("GRANT pg_monitor")?..]));
+        (count > 0).then(|| (count, grant.unwrap_or("GRANT pg_monitor")))
+    }
+}
+
 impl PgSession {
     /// Returns whether a client's query is under way.
     pub fn is_running(&self) -> bool {
@@ -167,6 +185,11 @@ impl PgSession {
     pub fn is_client(&self) -> bool {
         let is_hidden = self.kind.is_empty() && !self.client.database.is_empty();
         is_hidden || self.kind == "client backend"
+    }
+
+    /// Returns whether the role may not see what it does.
+    pub fn is_hidden(&self) -> bool {
+        self.state.is_empty() && self.query == HIDDEN
     }
 
     /// Returns whether it holds a transaction open without running anything.

@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-use crate::frame::PgFrame;
+use crate::frame::{PgFrame, PgSession};
 use crate::units::{bytes, count, seconds, uptime};
 
 /// What the header shows.
@@ -16,7 +16,7 @@ pub struct HeaderFigures {
     pub uptime_s: f64,
     /// The sessions of clients.
     pub sessions: SessionCounts,
-    /// Seconds of the oldest transaction.
+    /// Seconds of the oldest transaction, prepared ones included.
     pub oldest_transaction_s: Option<f64>,
     /// Transactions since the oldest one that vacuum must respect.
     pub xmin_age: Option<i64>,
@@ -26,21 +26,21 @@ pub struct HeaderFigures {
     pub lag_s: Option<f64>,
 }
 
-/// How many sessions are in which state.
+/// How many sessions are in which state; nothing where the role may not see what some do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct SessionCounts {
     /// All of clients.
     pub total: usize,
     /// That run a query.
-    pub active: usize,
+    pub active: Option<usize>,
     /// That hold a transaction open and run nothing.
-    pub idle_in_transaction: usize,
+    pub idle_in_transaction: Option<usize>,
     /// That wait for a lock.
-    pub waiting: usize,
+    pub waiting: Option<usize>,
     /// That do nothing.
-    pub idle: usize,
+    pub idle: Option<usize>,
     /// Whose query takes longer than the threshold.
-    pub slow: usize,
+    pub slow: Option<usize>,
     /// That are let in at most.
     pub max: i64,
 }
@@ -70,21 +70,29 @@ impl HeaderFigures {
         let now = frame.time_us;
         let mut sessions =
             SessionCounts { max: frame.server.connections_max, ..SessionCounts::default() };
-        for session in frame.sessions.iter().filter(|session| session.is_client()) {
-            sessions.total += 1;
-            sessions.active += usize::from(session.is_running());
-            sessions.idle_in_transaction += usize::from(session.is_idle_in_transaction());
-            sessions.idle += usize::from(session.state == "idle");
-            sessions.waiting += usize::from(session.waits_for_lock());
+        sessions.total = frame.sessions.iter().filter(|session| session.is_client()).count();
+        let is_seen = frame.hidden().is_none();
+        let count = |is_it: &dyn Fn(&PgSession) -> bool| {
+            let clients = frame.sessions.iter().filter(|session| session.is_client());
+            is_seen.then(|| clients.filter(|session| is_it(session)).count())
+        };
+        sessions.active = count(&PgSession::is_running);
+        sessions.idle_in_transaction = count(&PgSession::is_idle_in_transaction);
+        sessions.idle = count(&|session| session.state == "idle");
+        sessions.waiting = count(&PgSession::waits_for_lock);
+        sessions.slow = count(&|session| {
             let age = session.age_us(now).unwrap_or(0) as f64 / 1e6;
-            sessions.slow += usize::from(session.is_running() && age > slow_threshold_s);
-        }
+            session.is_running() && age > slow_threshold_s
+        });
         let starts = frame.sessions.iter().filter_map(|session| session.transaction_start_us);
+        let starts = starts.chain(frame.server.prepared_us).filter(|_| is_seen);
+        let ages = frame.sessions.iter().filter_map(|session| session.xmin_age);
+        let ages = ages.chain(frame.server.held_xmin_age).filter(|_| is_seen);
         Self {
             uptime_s: (now - frame.server.started_us) as f64 / 1e6,
             sessions,
             oldest_transaction_s: starts.min().map(|start| (now - start).max(0) as f64 / 1e6),
-            xmin_age: frame.sessions.iter().filter_map(|session| session.xmin_age).max(),
+            xmin_age: ages.max(),
             rates: before.and_then(|before| HeaderRates::between(before, frame)),
             lag_s: frame.server.lag_s,
         }
@@ -97,6 +105,7 @@ impl HeaderFigures {
         let lag = self.lag_s.map_or(String::new(), |lag| format!(" lag {} s", seconds(lag)));
         let uptime = uptime(self.uptime_s as i64);
         let it = &self.sessions;
+        let shown = |count: Option<usize>| count.map_or("-".to_owned(), |it| it.to_string());
         let mut lines = [
             format!(
                 "PgSQL on {host} ({}){standby}{lag}  up {uptime} [{time_of_day}]",
@@ -104,7 +113,13 @@ impl HeaderFigures {
             ),
             format!(
                 " Sessions: {}/{}  active: {}  idle in xact: {}  waiting: {}  idle: {}  Slow: {}",
-                it.total, it.max, it.active, it.idle_in_transaction, it.waiting, it.idle, it.slow
+                it.total,
+                it.max,
+                shown(it.active),
+                shown(it.idle_in_transaction),
+                shown(it.waiting),
+                shown(it.idle),
+                shown(it.slow)
             ),
             " tps: -".to_owned(),
             format!(

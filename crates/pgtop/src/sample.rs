@@ -22,8 +22,6 @@ use crate::value::SqlScalar;
 const TEXTS_MAX: usize = 5000;
 /// Bytes of a statement's text that are kept.
 const STATEMENT_BYTES: i32 = 2000;
-/// What PostgreSQL shows instead of another role's query.
-const HIDDEN: &str = "<insufficient privilege>";
 
 /// What a frame is to have besides the sessions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -139,9 +137,7 @@ impl FrameSource {
             let text = "this PostgreSQL is newer than 18; figures that it counts anew may be wrong";
             frame.missing.push(text.to_owned());
         }
-        let is_hidden = |it: &&PgSession| it.query == HIDDEN && it.is_client();
-        let hidden = frame.sessions.iter().filter(is_hidden).count();
-        if hidden > 0 {
+        if let Some((hidden, _)) = frame.hidden() {
             let grant = grant("pg_monitor", &self.server.user);
             frame.missing.push(format!("queries of {hidden} sessions are hidden: {grant}"));
         }
@@ -314,6 +310,8 @@ fn add_facts(frame: &mut PgFrame, row: &[SqlScalar]) {
         temp_bytes: whole(11),
         deadlocks: whole(12),
     };
+    frame.server.held_xmin_age = row[13].whole();
+    frame.server.prepared_us = row[14].whole();
 }
 
 fn session(row: &[SqlScalar]) -> PgSession {

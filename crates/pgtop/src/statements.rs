@@ -34,7 +34,11 @@ pub(crate) fn server_facts(version: i64) -> String {
          sum(xact_commit)::int8, sum(xact_rollback)::int8, sum(blks_read)::int8, \
          sum(blks_hit)::int8, sum(tup_fetched)::int8, sum(tup_inserted)::int8, \
          sum(tup_updated)::int8, sum(tup_deleted)::int8, sum(temp_bytes)::int8, \
-         sum(deadlocks)::int8 FROM pg_catalog.pg_stat_database"
+         sum(deadlocks)::int8, \
+         greatest((SELECT max(age(transaction)) FROM pg_catalog.pg_prepared_xacts), \
+         (SELECT max(greatest(age(xmin), age(catalog_xmin))) \
+         FROM pg_catalog.pg_replication_slots))::int8, \
+         (SELECT min(prepared) FROM pg_catalog.pg_prepared_xacts) FROM pg_catalog.pg_stat_database"
     )
 }
 
@@ -50,7 +54,8 @@ pub(crate) fn activity(version: i64) -> String {
     format!(
         "SELECT pid, backend_start, query_start, usename, datname, host(client_addr), \
          application_name, xact_start, state_change, state, {kind}, wait_event_type, wait_event, \
-         backend_xid::text::int8, age(backend_xmin)::int8, {query_id}, {leader}, \
+         backend_xid::text::int8, \
+         greatest(age(backend_xid), age(backend_xmin))::int8, {query_id}, {leader}, \
          substring(textsend(query) FROM 1 FOR CASE state WHEN 'idle' THEN least($1, 120) ELSE $1 \
          END) FROM pg_catalog.pg_stat_activity WHERE pid <> pg_backend_pid()"
     )

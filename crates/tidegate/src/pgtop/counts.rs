@@ -36,14 +36,15 @@ impl CountSender {
         let it = HeaderFigures::of(frame, None, slow_threshold_s).sessions;
         let mut text = String::new();
         let gauges = [
-            ("total", it.total),
+            ("total", Some(it.total)),
             ("active", it.active),
             ("idle", it.idle),
             ("idle_in_transaction", it.idle_in_transaction),
             ("waiting", it.waiting),
             ("slow", it.slow),
         ];
-        for (name, value) in gauges {
+        // What the role may not see is no zero.
+        for (name, value) in gauges.into_iter().filter_map(|(name, value)| Some((name, value?))) {
             let _ = writeln!(text, "{}.sessions.{name}:{value}|g", self.prefix);
         }
         if crossings > 0 {

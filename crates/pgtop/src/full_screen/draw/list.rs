@@ -47,7 +47,14 @@ pub(super) fn list(screen: &TopScreen, pane: &mut Pane<'_>) {
         }
     }
     if count == 0 && rows > 0 {
-        pane.text((1, 0), Ink::Faint, "nothing to show");
+        let hidden = screen.current().shown().and_then(|frame| frame.hidden());
+        let text = match hidden.filter(|_| !screen.options.view.is_catalog()) {
+            Some((count, grant)) => {
+                format!("nothing to show; {count} sessions are hidden: {grant}")
+            }
+            None => "nothing to show".to_owned(),
+        };
+        pane.text((1, 0), Ink::Faint, &text);
     }
 }
 
