@@ -5,6 +5,8 @@
 //! Invariant: less than `FLOOR_S` seconds are refused, as in pgtop. Writers are told apart: those
 //! with a transaction number, and those whose text is not one that only reads.
 
+mod sql;
+
 use crate::filter::SessionFilter;
 use crate::frame::{PgFrame, PgSession};
 use crate::signal::Victim;
@@ -55,10 +57,7 @@ impl GroupPlan {
 
 /// Whether a session has written in its transaction, or its query may be about to.
 pub(crate) fn may_write(session: &PgSession) -> bool {
-    let word: String =
-        session.query.trim_start().chars().take_while(|it| it.is_alphabetic()).collect();
-    let reads = ["SELECT", "SHOW", "EXPLAIN", "TABLE", "VALUES", "FETCH", "DECLARE"];
-    session.xid.is_some() || !reads.contains(&word.to_uppercase().as_str())
+    session.xid.is_some() || !sql::only_reads(&session.query)
 }
 
 #[cfg(test)]

@@ -39,3 +39,49 @@ fn a_plan_has_what_is_older_and_tells_writers_apart() {
     assert!(GroupPlan::of(&frame, &all, f64::NAN).is_err());
     assert!(GroupPlan::of(&frame, &all, 95.0).unwrap_err().contains("no query"));
 }
+
+#[test]
+fn a_text_that_may_write_is_told_from_one_that_only_reads() {
+    let reads = [
+        "select 1",
+        "  -- update\n select 1",
+        "/* a /* nested */ comment */ (select 1)",
+        "((SELECT 1) UNION (SELECT 2));",
+        "select 'a; update', \"delete\", $$; insert$$, $t$ into $t$",
+        "SELECT E'it\\'s; update' ;",
+        "with x as (select 1) select * from x",
+        "copy t to stdout",
+        "COPY (SELECT a FROM t) TO STDOUT",
+        "explain update t set a = 1",
+        "values (1)",
+        "select substring(a for 3) from t",
+        "select a from t where b = $1 and c = $2",
+        "/* é */ show all",
+    ];
+    let writes = [
+        "explain analyze select 1",
+        "EXPLAIN (ANALYZE, BUFFERS) SELECT 1",
+        "select 1; delete from t",
+        "select 1 /* ; */; /* x */ select 2",
+        "select * from t for update",
+        "select * from t for no key update",
+        "SELECT * FROM t FOR SHARE",
+        "select * into u from t",
+        "with x as (delete from t returning *) select * from x",
+        "with x as (select 1) insert into t select * from x",
+        "with x as (select 1) update t set a = 1",
+        "copy t from stdin",
+        "copy (delete from t returning *) to stdout",
+        "call f()",
+        "do $$ begin end $$",
+        "select 'open",
+        "",
+        "/* open",
+    ];
+    for text in reads {
+        assert!(sql::only_reads(text), "{text}");
+    }
+    for text in writes.into_iter().filter(|text| *text != "select 'open") {
+        assert!(!sql::only_reads(text), "{text}");
+    }
+}
