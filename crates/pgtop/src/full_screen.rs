@@ -57,6 +57,7 @@ impl TopScreen {
         let stays = self.is_paused;
         self.tabs[tab].lost = None;
         self.tabs[tab].history.push(&frame);
+        prompts::looked_after(&mut self.dialog, tab, &frame);
         if is_full && tab == self.tab {
             self.keeping_selection(|screen| screen.tabs[tab].push(frame, stays));
         } else if is_full {

@@ -30,8 +30,10 @@ use crate::value::ServerTime;
 pub enum SignalKind {
     /// Its query is cancelled.
     Cancel,
-    /// It is ended.
+    /// It is ended, unless its query is over.
     Terminate,
+    /// It is ended, which ran no query when it was seen.
+    TerminateIdle,
 }
 
 /// A query that is to be signalled, with what people know it by.
@@ -47,6 +49,10 @@ pub struct Victim {
     pub seconds: f64,
     /// Its text, in one line.
     pub query: String,
+    /// Whether a query runs there.
+    pub is_running: bool,
+    /// Whether the role may not see what it does.
+    pub is_hidden: bool,
 }
 
 /// A query's text, as much of it as the server keeps.
@@ -84,6 +90,8 @@ impl Victim {
             database: session.client.database.clone(),
             seconds: session.age_us(now_us).unwrap_or(0) as f64 / 1e6,
             query: session.query.split_whitespace().collect::<Vec<_>>().join(" "),
+            is_running: session.is_running(),
+            is_hidden: session.is_hidden(),
         }
     }
 }
@@ -92,8 +100,8 @@ impl SignalOutcome {
     /// Returns it in words.
     pub fn text(&self, kind: SignalKind) -> String {
         match (self, kind) {
-            (Self::Signalled, SignalKind::Cancel) => "cancelled".to_owned(),
-            (Self::Signalled, SignalKind::Terminate) => "terminated".to_owned(),
+            (Self::Signalled, SignalKind::Cancel) => "signalled".to_owned(),
+            (Self::Signalled, _) => "terminated".to_owned(),
             (Self::Ended, _) => "had ended; nothing was signalled".to_owned(),
             (Self::Young, _) => "has run for less than 0.1 s; nothing was signalled".to_owned(),
             (Self::EndedMeanwhile, _) => {
@@ -112,8 +120,20 @@ macro_rules! checked {
          FROM pg_catalog.pg_sleep(0.001) AS s, \
          LATERAL (SELECT clock_timestamp() AS t WHERE s IS NOT NULL) AS c, \
          LATERAL pg_catalog.pg_stat_get_activity(CASE WHEN t IS NULL THEN 0 ELSE $1 END) \
-         WHERE pid = $1 AND backend_start = $2 AND query_start = $3 \
+         WHERE pid = $1 AND backend_start = $2 AND query_start IS NOT DISTINCT FROM $3 \
          AND backend_type = 'client backend' AND pid <> pg_backend_pid() "
+    };
+}
+
+/// What both statements that end a session have in common.
+macro_rules! terminate {
+    () => {
+        concat!(
+            "SELECT true, clock_timestamp(), ",
+            "CASE WHEN clock_timestamp() < ",
+            "t + $4 * interval '1 microsecond' THEN pg_catalog.pg_terminate_backend(pid) END",
+            checked!()
+        )
     };
 }
 
@@ -122,7 +142,7 @@ impl SignalKind {
     pub fn action(self) -> &'static str {
         match self {
             Self::Cancel => "pgtop cancel",
-            Self::Terminate => "pgtop terminate",
+            Self::Terminate | Self::TerminateIdle => "pgtop terminate",
         }
     }
 
@@ -137,14 +157,9 @@ impl SignalKind {
                 checked!(),
                 "AND state = 'active'"
             ),
+            Self::Terminate => concat!(terminate!(), "AND state <> 'idle'"),
             // A session that is idle in a transaction can only be ended.
-            Self::Terminate => concat!(
-                "SELECT true, clock_timestamp(), ",
-                "CASE WHEN clock_timestamp() < ",
-                "t + $4 * interval '1 microsecond' THEN pg_catalog.pg_terminate_backend(pid) END",
-                checked!(),
-                "AND state <> 'idle'"
-            ),
+            Self::TerminateIdle => concat!(terminate!(), "AND state LIKE 'idle%'"),
         }
     }
 }
@@ -169,9 +184,11 @@ impl FrameSource {
         kind: SignalKind,
         identity: QueryIdentity,
     ) -> Result<SignalOutcome, PgError> {
-        let Some(query_start) = identity.query_start_us else { return Ok(SignalOutcome::Ended) };
+        if identity.query_start_us.is_none() && kind != SignalKind::TerminateIdle {
+            return Ok(SignalOutcome::Ended);
+        }
         let start = ServerTime(identity.backend_start_us);
-        let query = ServerTime(query_start);
+        let query = identity.query_start_us.map(ServerTime);
         let statement = kind.statement();
         let mut window_us = WINDOW_US;
         // The first run plans the statement, for a process that there cannot be.

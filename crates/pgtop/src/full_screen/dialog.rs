@@ -2,8 +2,12 @@
 
 use screen::{EntryLine, Ink};
 
+use crate::frame::QueryIdentity;
 use crate::group::GroupPlan;
 use crate::signal::Victim;
+
+/// Characters of a query in a question.
+const QUERY_CHARACTERS: usize = 24;
 
 /// Which filter a line is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +26,8 @@ pub(super) enum TopPrompt {
     TimeOfDay,
     /// The process whose query is cancelled, of these that were on the screen.
     Cancel(Vec<Victim>),
+    /// Nothing: what is typed after a key that was refused presses no keys.
+    Refused,
     /// `yes` ends this session.
     Terminate(Box<Victim>),
     /// From how many seconds on queries are cancelled together.
@@ -40,17 +46,31 @@ pub(super) struct TopNotice {
     pub(super) first: usize,
 }
 
+/// A query that was signalled.
+pub(super) struct SignalledQuery {
+    pub(super) identity: QueryIdentity,
+    /// What became of it; nothing while that is not known.
+    pub(super) outcome: Option<String>,
+    /// Whether it was seen after the signal.
+    pub(super) still_runs: bool,
+}
+
 /// What is asked and told.
 #[derive(Default)]
 pub(super) struct TopDialog {
     pub(super) prompt: Option<(TopPrompt, EntryLine)>,
     pub(super) notice: Option<TopNotice>,
     pub(super) message: Option<(Ink, String)>,
+    /// Whether the line is as it was filled in: what is typed takes its place.
+    pub(super) is_prefilled: bool,
+    /// Queries that were signalled, of a server, with what is said of each.
+    pub(super) signalled: Option<(usize, Vec<SignalledQuery>)>,
 }
 
 impl TopDialog {
     pub(super) fn ask(&mut self, prompt: TopPrompt, text: &str) {
         self.prompt = Some((prompt, EntryLine::new(text)));
+        self.is_prefilled = true;
     }
 
     pub(super) fn show(&mut self, title: impl Into<String>, text: impl Into<String>) {
@@ -62,9 +82,15 @@ impl TopDialog {
     }
 }
 
+/// Whose query it is, for how long it has run, and how it begins.
+fn about(victim: &Victim) -> String {
+    let query: String = victim.query.chars().take(QUERY_CHARACTERS).collect();
+    format!("{}, {:.0} s, `{query}`: ", victim.user, victim.seconds)
+}
+
 impl TopPrompt {
     /// What stands before the line.
-    pub(super) fn title(&self) -> String {
+    pub(super) fn title(&self, line: &str) -> String {
         match self {
             Self::Filter(FilterField::User) => "user (/re/, empty: all): ".to_owned(),
             Self::Filter(FilterField::Database) => "database (/re/, empty: all): ".to_owned(),
@@ -73,8 +99,16 @@ impl TopPrompt {
             Self::Filter(FilterField::Age) => "seconds at least (empty: all): ".to_owned(),
             Self::Delay => "seconds between frames: ".to_owned(),
             Self::TimeOfDay => "time, HH:MM[:SS]: ".to_owned(),
-            Self::Cancel(_) => "cancel the query of Id: ".to_owned(),
-            Self::Terminate(it) => format!("end session {}? type yes: ", it.identity.pid),
+            Self::Cancel(all) => {
+                let named = all.iter().find(|it| it.identity.pid.to_string() == line.trim());
+                format!("{}cancel the query of Id: ", named.map_or(String::new(), about))
+            }
+            Self::Refused => {
+                "cancel it first: k; X is for what goes on after that; Esc: ".to_owned()
+            }
+            Self::Terminate(it) => {
+                format!("{}end session {}? type yes: ", about(it), it.identity.pid)
+            }
             Self::GroupSeconds => "cancel all slower than seconds: ".to_owned(),
             Self::GroupCount(plan) => {
                 format!("type {} to cancel these queries: ", plan.count())

@@ -100,7 +100,7 @@ fn header(screen: &TopScreen, pane: &mut Pane<'_>, row: usize) -> usize {
 fn bottom(screen: &TopScreen, pane: &mut Pane<'_>) {
     let Some(row) = pane.rows().checked_sub(1) else { return };
     if let Some((prompt, line)) = &screen.dialog.prompt {
-        line.draw(pane, row, &prompt.title());
+        line.draw(pane, row, &prompt.title(&line.text()));
         if let (Some((ink, text)), Some(above)) = (&screen.dialog.message, row.checked_sub(1)) {
             pane.text((above, 0), Ink::Plain, &" ".repeat(pane.columns()));
             pane.text((above, 0), *ink, text);

@@ -3,7 +3,7 @@
 //! A text over the view takes the keys that move, and any other key closes it. `KEYS` is what `?`
 //! shows. Letters are pgtop's where it has them.
 
-use screen::{Ink, Input, Key};
+use screen::{EntryLine, Ink, Input, Key};
 
 use super::dialog::{FilterField, TopPrompt};
 use super::event::{SeekStep, TopAction};
@@ -53,7 +53,11 @@ impl TopScreen {
         match input {
             Input::Resized(..) => None,
             Input::Paste(text) => {
+                let is_prefilled = std::mem::take(&mut self.dialog.is_prefilled);
                 if let Some((_, line)) = &mut self.dialog.prompt {
+                    if is_prefilled {
+                        *line = EntryLine::default();
+                    }
                     line.paste(&text);
                 }
                 None
@@ -149,6 +153,12 @@ impl TopScreen {
             self.dialog.show("text", text);
             return None;
         };
+        if victim.is_hidden {
+            let hidden = self.current().shown().and_then(|frame| frame.hidden());
+            let text = format!("hidden: {}", hidden.map_or("", |(_, grant)| grant));
+            self.dialog.say(Ink::Second, text);
+            return None;
+        }
         if self.options.is_replay {
             let text = self.selected().map(|session| session.query.clone());
             self.dialog.show(format!("query of {}", victim.identity.pid), text.unwrap_or_default());
@@ -241,9 +251,7 @@ fn kill_key(screen: &mut TopScreen, key: char) {
         (_, Some(victim)) if screen.current().cancelled.contains(&victim.identity) => {
             screen.dialog.ask(TopPrompt::Terminate(Box::new(victim)), "");
         }
-        (_, Some(_)) => {
-            screen.dialog.say(Ink::Second, "cancel it first: k; X is for what goes on after that");
-        }
+        (_, Some(_)) => screen.dialog.ask(TopPrompt::Refused, ""),
     }
 }
 

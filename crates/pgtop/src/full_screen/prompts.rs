@@ -4,16 +4,19 @@
 //! process of one query, or the number of several. It is `yes` for those that may write, and for
 //! the end of a session.
 
-use screen::{Ink, Key};
+use screen::{EntryLine, Ink, Input, Key};
 
-use super::dialog::{FilterField, TopPrompt};
+use super::dialog::{FilterField, SignalledQuery, TopDialog, TopPrompt};
 use super::event::{SeekStep, TopAction};
 use super::state::TopScreen;
 use crate::filter::FieldMatch;
+use crate::frame::PgFrame;
 use crate::group::GroupPlan;
 use crate::signal::{SignalKind, SignalOutcome, Victim};
 
 const DELAY_MIN_S: f64 = 0.2;
+/// The title of what became of several signals.
+const SIGNALLED: &str = "signalled";
 
 /// A key while a line is being entered.
 pub(super) fn entered(screen: &mut TopScreen, key: Key) -> Option<TopAction> {
@@ -40,7 +43,14 @@ pub(super) fn entered(screen: &mut TopScreen, key: Key) -> Option<TopAction> {
             screen.dialog.prompt = Some((prompt, line));
             None
         }
+        // What is refused needs no Esc before `k`.
+        Key::Char('k') if matches!(prompt, TopPrompt::Refused) && line.text().is_empty() => {
+            screen.input(Input::Key(key))
+        }
         key => {
+            if std::mem::take(&mut screen.dialog.is_prefilled) && matches!(key, Key::Char(_)) {
+                line = EntryLine::default();
+            }
             line.key(key);
             screen.dialog.prompt = Some((prompt, line));
             None
@@ -54,6 +64,7 @@ fn answered(screen: &mut TopScreen, prompt: TopPrompt, text: &str) -> Option<Top
             if let Err(error) = set_filter(screen, field, text) {
                 screen.dialog.say(Ink::Alarm, error);
                 screen.dialog.ask(TopPrompt::Filter(field), text);
+                screen.dialog.is_prefilled = false;
             }
             None
         }
@@ -70,9 +81,14 @@ fn answered(screen: &mut TopScreen, prompt: TopPrompt, text: &str) -> Option<Top
         },
         TopPrompt::Cancel(all) => cancel(screen, all, text),
         TopPrompt::Terminate(victim) => match text {
-            "yes" => signal(screen, SignalKind::Terminate, vec![*victim]),
+            "yes" => {
+                let idle = SignalKind::TerminateIdle;
+                let kind = if victim.is_running { SignalKind::Terminate } else { idle };
+                signal(screen, kind, vec![*victim])
+            }
             _ => refused(screen, "not ended: that was not `yes`"),
         },
+        TopPrompt::Refused => None,
         TopPrompt::GroupSeconds => plan(screen, text),
         TopPrompt::GroupCount(plan) => {
             if text != plan.count().to_string() {
@@ -100,6 +116,16 @@ fn refused(screen: &mut TopScreen, reason: impl Into<String>) -> Option<TopActio
 fn cancel(screen: &mut TopScreen, all: Vec<Victim>, text: &str) -> Option<TopAction> {
     let wanted = text.parse::<i32>().ok();
     match all.into_iter().find(|victim| Some(victim.identity.pid) == wanted) {
+        Some(victim) if victim.is_hidden => {
+            let hidden = screen.current().shown().and_then(|frame| frame.hidden());
+            let text = format!("hidden: {}", hidden.map_or("", |(_, grant)| grant));
+            refused(screen, text)
+        }
+        Some(victim) if !victim.is_running => {
+            let tab = screen.tab;
+            screen.tabs[tab].cancelled.insert(victim.identity);
+            refused(screen, "no query runs there; X ends the session")
+        }
         Some(victim) => signal(screen, SignalKind::Cancel, vec![victim]),
         None => refused(screen, format!("no session `{text}` was on the screen")),
     }
@@ -109,7 +135,12 @@ fn plan(screen: &mut TopScreen, text: &str) -> Option<TopAction> {
     let frame = screen.current().shown()?;
     let seconds = text.parse().unwrap_or(f64::NAN);
     match GroupPlan::of(frame, &screen.options.filter, seconds) {
-        Err(reason) => refused(screen, reason),
+        Err(mut reason) => {
+            if let Some((count, grant)) = frame.hidden() {
+                reason += &format!("; {count} sessions are hidden: {grant}");
+            }
+            refused(screen, reason)
+        }
         Ok(plan) => {
             screen.dialog.show(format!("to be cancelled: {}", plan.count()), dry_run(&plan));
             screen.dialog.ask(TopPrompt::GroupCount(plan), "");
@@ -151,19 +182,63 @@ pub(super) fn signalled(
     for (victim, _) in results {
         screen.tabs[tab].cancelled.insert(victim.identity);
     }
-    let line = |(victim, outcome): &(Victim, SignalOutcome)| {
-        format!("{} {}", victim.identity.pid, outcome.text(kind))
+    let query = |(victim, outcome): &(Victim, SignalOutcome)| {
+        let is_open = kind == SignalKind::Cancel && *outcome == SignalOutcome::Signalled;
+        SignalledQuery {
+            identity: victim.identity,
+            outcome: (!is_open).then(|| outcome.text(kind)),
+            still_runs: false,
+        }
     };
     let is_fine = results.iter().all(|(_, outcome)| *outcome == SignalOutcome::Signalled);
     let ink = if is_fine { Ink::Fine } else { Ink::Second };
-    match results {
-        [one] => screen.dialog.say(ink, line(one)),
-        several => {
-            let lines: Vec<String> = several.iter().map(line).collect();
-            screen.dialog.message = None;
-            screen.dialog.show("signalled", lines.join("\n"));
+    let queries: Vec<SignalledQuery> = results.iter().map(query).collect();
+    let text = lines(&queries);
+    if queries.len() == 1 {
+        screen.dialog.say(ink, text);
+    } else {
+        screen.dialog.message = None;
+        screen.dialog.show(SIGNALLED, text);
+    }
+    screen.dialog.signalled = Some((tab, queries));
+}
+
+/// Looks in a frame what became of queries that were signalled, and says so where it is still
+/// shown.
+pub(super) fn looked_after(dialog: &mut TopDialog, tab: usize, frame: &PgFrame) {
+    let Some((_, queries)) = dialog.signalled.as_mut().filter(|(place, _)| *place == tab) else {
+        return;
+    };
+    let before = lines(queries);
+    for query in queries.iter_mut().filter(|query| query.outcome.is_none()) {
+        let mut sessions = frame.sessions.iter();
+        query.still_runs =
+            sessions.any(|session| session.identity == query.identity && session.is_running());
+        if !query.still_runs {
+            query.outcome = Some("cancelled".to_owned());
         }
     }
+    let (after, still_runs) = (lines(queries), queries.iter().any(|query| query.still_runs));
+    if let Some((ink, text)) = dialog.message.as_mut().filter(|(_, text)| *text == before) {
+        *ink = if still_runs { Ink::Second } else { *ink };
+        *text = after;
+    } else if let Some(notice) = &mut dialog.notice
+        && notice.title == SIGNALLED
+    {
+        notice.text = after;
+    }
+}
+
+fn lines(queries: &[SignalledQuery]) -> String {
+    let line = |query: &SignalledQuery| {
+        let what = match (&query.outcome, query.still_runs) {
+            (Some(outcome), _) => outcome,
+            (None, true) => "signalled; still runs; X ends the session",
+            (None, false) => "signalled",
+        };
+        format!("{} {what}", query.identity.pid)
+    };
+    queries.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn set_filter(screen: &mut TopScreen, field: FilterField, text: &str) -> Result<(), String> {

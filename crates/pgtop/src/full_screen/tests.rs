@@ -84,7 +84,8 @@ fn a_signal_is_for_the_query_on_the_screen_when_its_key_was_pressed() {
     let Some(TopAction::Signal { victims, .. }) = press(&mut screen, "\n") else { panic!() };
     assert_eq!(victims[0].identity.query_start_us, Some(10_000_000));
     assert_eq!(victims[0].query, "SELECT 1");
-    assert_eq!(press(&mut screen, "k\x7f99\n"), None);
+    // What is typed takes the place of what was filled in.
+    assert_eq!(press(&mut screen, "k99\n"), None);
     assert!(text(&screen, 80, 16).contains("no session `99` was on the screen"));
 }
 
@@ -121,8 +122,10 @@ fn all_slow_queries_are_cancelled_after_a_list_a_typed_count_and_a_yes_for_write
 #[test]
 fn a_session_is_ended_only_after_its_query_was_cancelled() {
     let mut screen = screen(100, vec![session(7, 10, "SELECT 1")]);
-    press(&mut screen, "X");
+    press(&mut screen, "Xyes");
     assert!(text(&screen, 80, 16).contains("cancel it first"));
+    // What is typed after it presses no keys.
+    assert_eq!(press(&mut screen, "\n"), None);
     let Some(TopAction::Signal { victims, .. }) = press(&mut screen, "k\n") else { panic!() };
     let results = vec![(victims[0].clone(), SignalOutcome::Signalled)];
     screen.apply(TopEvent::Signalled { tab: 0, kind: SignalKind::Cancel, results });
@@ -133,6 +136,44 @@ fn a_session_is_ended_only_after_its_query_was_cancelled() {
     show(&mut screen, 101, vec![session(7, 100, "SELECT 2")]);
     press(&mut screen, "X");
     assert!(text(&screen, 80, 16).contains("cancel it first"));
+}
+
+#[test]
+fn a_query_is_said_to_be_cancelled_only_once_it_is_gone() {
+    let mut screen = screen(100, vec![session(7, 10, "SELECT 1")]);
+    press(&mut screen, "k");
+    assert!(text(&screen, 100, 16).contains("ann, 90 s, `SELECT 1`: cancel the query of Id: 7_"));
+    let Some(TopAction::Signal { victims, .. }) = press(&mut screen, "\n") else { panic!() };
+    let results = vec![(victims[0].clone(), SignalOutcome::Signalled)];
+    screen.apply(TopEvent::Signalled { tab: 0, kind: SignalKind::Cancel, results });
+    assert!(text(&screen, 80, 16).contains("7 signalled"));
+    show(&mut screen, 101, vec![session(7, 10, "SELECT 1")]);
+    assert!(text(&screen, 80, 16).contains("7 signalled; still runs; X ends the session"));
+    show(&mut screen, 102, vec![session(7, 102, "SELECT 2")]);
+    assert!(text(&screen, 80, 16).contains("7 cancelled"));
+}
+
+#[test]
+fn a_session_that_runs_nothing_can_be_ended_and_a_hidden_one_is_said_to_be_hidden() {
+    let mut idle = session(7, 10, "BEGIN");
+    idle.state = "idle in transaction".to_owned();
+    let mut screen = screen(100, vec![idle]);
+    assert_eq!(press(&mut screen, "k\n"), None);
+    assert!(text(&screen, 80, 16).contains("no query runs there; X ends the session"));
+    let action = press(&mut screen, "Xyes\n");
+    assert!(matches!(action, Some(TopAction::Signal { kind: SignalKind::TerminateIdle, .. })));
+
+    let mut hidden = session(8, 10, "<insufficient privilege>");
+    hidden.state = String::new();
+    show(&mut screen, 101, vec![hidden]);
+    let header = "active: -  idle in xact: -  waiting: -  idle: -  Slow: -";
+    assert!(text(&screen, 100, 16).contains(header));
+    for keys in ["k\n", "e", "f", "K\n"] {
+        assert_eq!(press(&mut screen, keys), None);
+        assert!(text(&screen, 100, 16).contains("hidden: GRANT pg_monitor"), "{keys}");
+    }
+    press(&mut screen, "2");
+    assert!(text(&screen, 100, 16).contains("nothing to show; 1 sessions are hidden"));
 }
 
 #[test]
