@@ -104,7 +104,7 @@ impl TopConfig {
             "pass" => self.connection.set("password", owned()),
             "port" => match value.parse::<u16>() {
                 Ok(1..) => self.connection.set("port", owned()),
-                _ => return Err(format!("`port` is 1 to 65535, not `{value}`")),
+                _ => return Err("`port` is 1 to 65535".to_owned()),
             },
             "socket" => self.connection.set("host", socket_dir(value)),
             "delay" => self.delay_s = seconds()?,

@@ -11,8 +11,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use stdx::plain_file;
+
 use super::place::PgAddress;
 
+/// The longest file that is read.
+const BYTES_MAX: u64 = 1 << 20;
 /// Where Debian has the system's service file.
 const SYSTEM_DIR: &str = "/etc/postgresql-common";
 
@@ -46,7 +50,7 @@ pub(super) fn password_of(file: &Path, address: &PgAddress) -> Option<String> {
     if !about.is_file() || about.permissions().mode() & 0o077 != 0 {
         return None;
     }
-    let text = fs::read_to_string(file).ok()?;
+    let text = plain_file::read_text(file, BYTES_MAX).ok()?;
     let port = address.port.to_string();
     // A socket's directory stands there as `localhost`.
     let host = if address.host.starts_with('/') { "localhost" } else { &address.host };
@@ -89,7 +93,7 @@ pub(super) fn service_of(
     let system = variable("PGSYSCONFDIR").unwrap_or_else(|| SYSTEM_DIR.to_owned());
     let system = PathBuf::from(system).join("pg_service.conf");
     for file in file.or(home).into_iter().chain([system]) {
-        let text = match fs::read_to_string(&file) {
+        let text = match plain_file::read_text(&file, BYTES_MAX) {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             read => read.map_err(|source| FileError::Unreadable { file: file.clone(), source })?,
         };

@@ -68,6 +68,10 @@ impl ConnectionSettings {
             all.read_url(text)?;
         } else if text.contains('=') {
             all.read_pairs(text)?;
+        } else if text.contains('@') {
+            let text = "…@…".to_owned();
+            let wanted = "server: a role is written as `postgres://ROLE@HOST/DATABASE`";
+            return Err(AddressError::Value { text, wanted });
         } else {
             let (host, database) = match text.split_once('/') {
                 Some((host, database)) if !host.is_empty() => (host, Some(database)),
@@ -142,7 +146,11 @@ impl ConnectionSettings {
             None => 5432,
             Some(text) => match text.parse() {
                 Ok(port @ 1..) => port,
-                _ => return Err(AddressError::Value { text, wanted: "port" }),
+                // Not the text, which may be a password in the wrong place.
+                _ => {
+                    let text = "port=…".to_owned();
+                    return Err(AddressError::Value { text, wanted: "port" });
+                }
             },
         };
         let user = take("user").unwrap_or_else(|| "postgres".to_owned());
@@ -177,6 +185,10 @@ impl ConnectionSettings {
         let (_, rest) = text.split_once("://").ok_or_else(wrong)?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (place, database) = rest.split_once('/').unwrap_or((rest, ""));
+        // A password with a sign that ends it: that has to be written as `%2F`.
+        if database.contains('@') || query.contains('@') {
+            return Err(wrong());
+        }
         let (user, host) = place.rsplit_once('@').unwrap_or(("", place));
         let (user, password) = user.split_once(':').unwrap_or((user, ""));
         let decoded = |text: &str| decoded(text).ok_or_else(wrong);
@@ -184,6 +196,10 @@ impl ConnectionSettings {
             self.set(name, Some(decoded(value)?));
         }
         if !host.is_empty() {
+            let port = host.rsplit_once(':').map_or("", |(_, port)| port);
+            if !host.ends_with(']') && !port.bytes().all(|byte| byte.is_ascii_digit()) {
+                return Err(wrong());
+            }
             self.set_host(&decoded(host)?);
         }
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -227,7 +243,9 @@ impl ConnectionSettings {
         if is_known {
             self.set(name, Some(value));
         } else if !PASSED_OVER.contains(&name) {
-            let text = name.to_owned();
+            // Behind a password it may be the rest of that.
+            let has_password = self.0.contains_key("password");
+            let text = if has_password { "…" } else { name }.to_owned();
             return Err(AddressError::Value { text, wanted: "setting of a connection" });
         }
         Ok(())

@@ -90,3 +90,20 @@ fn a_service_is_read_from_its_file_and_a_bad_line_is_named() {
     let error = settings.resolve(&ConnectionSettings::default(), &variable).unwrap_err();
     assert_eq!(error.to_string(), "no service file defines `absent`");
 }
+
+#[test]
+fn an_error_does_not_repeat_what_may_be_a_password() {
+    for text in [
+        "postgres://ann:s3cr3t/PW@h",
+        "postgres://ann:s3cr3t?PW=1@h",
+        "postgres://ann:s3cr3t",
+        "ann:s3cr3t@h/shop",
+        "host=h port=s3cr3t",
+        "host=h password=a s3cr3t=b",
+    ] {
+        let resolved = ConnectionSettings::parse(text)
+            .and_then(|it| it.resolve(&ConnectionSettings::default(), &|_| None));
+        let error = resolved.unwrap_err().to_string();
+        assert!(!error.contains("s3cr3t") && !error.contains("PW"), "{text}: {error}");
+    }
+}

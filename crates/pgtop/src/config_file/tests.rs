@@ -17,7 +17,7 @@ fn all_wrong_lines_come_out_at_once_with_file_and_line_and_without_the_password(
     let Err(error) = TopConfig::parse(Path::new("/home/a/.pgtop"), text) else { panic!() };
     assert_eq!(
         error.to_string(),
-        "/home/a/.pgtop:2: `port` is 1 to 65535, not `many`\n\
+        "/home/a/.pgtop:2: `port` is 1 to 65535\n\
          /home/a/.pgtop:3: expected `key = value`\n\
          /home/a/.pgtop:5: `header` is 0 or 1, not `perhaps`\n\
          /home/a/.pgtop:6: `delay` is a number of seconds, not `-1`"
