@@ -3,12 +3,13 @@
 //! Each frame is one line of JSON in a gzip member of its own, so `zcat` reads a recording, too.
 //! When a file has reached half of its bound it becomes `FILE.1`, in place of an older one, and a
 //! new one begins. A recording that goes on is appended to.
-//! Invariant: a member that was not written whole ends a file, and costs nothing before it; the
-//! next recording cuts it off. What is read from a file cannot take more than `FRAME_BYTES_MAX`
+//! Invariants: one writes to a file at a time, under a lock. A member that was not written whole
+//! costs itself alone: reading goes on at the next one. The next recording cuts off what is behind
+//! the last whole one. What is read from a file cannot take more than `FRAME_BYTES_MAX`
 //! of memory for a frame.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,8 @@ use crate::frame::PgFrame;
 
 /// The longest line of a frame that is read.
 const FRAME_BYTES_MAX: u64 = 256 << 20;
+/// How members begin that a recorder writes (RFC 1952): no flags, and no time.
+const MEMBER_HEAD: [u8; 8] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0];
 /// Queries are for the eyes of who recorded them.
 const MODE: u32 = 0o600;
 
@@ -55,8 +58,8 @@ pub struct RecordedFrames {
     files: Vec<(PathBuf, BufReader<File>)>,
     /// Where each frame is: the file, the offset, the time.
     places: Vec<(usize, u64, i64)>,
-    /// How many files end in the middle of a frame.
-    pub torn: usize,
+    /// How many frames could not be read, as far as that is known.
+    pub lost: usize,
 }
 
 impl FrameRecorder {
@@ -70,9 +73,11 @@ impl FrameRecorder {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(MODE);
         let mut out = plain_file::open_with(file, &options, 0).map_err(failed)?;
+        lock(&out).map_err(failed)?;
         let whole = out.metadata().map_err(failed)?;
-        let (places, end) = index(&mut BufReader::new(&out)).map_err(failed)?;
-        if places.is_empty() && whole.len() > 0 {
+        let mut reader = BufReader::new(&out);
+        let (end, _) = whole_frames(&mut reader, whole.len(), |_, _| {}).map_err(failed)?;
+        if end == 0 && whole.len() > 0 {
             return Err(RecordError::Empty(file.to_owned()));
         }
         out.set_len(end).map_err(failed)?;
@@ -100,7 +105,9 @@ impl FrameRecorder {
             let mut options = OpenOptions::new();
             options.write(true).create_new(true).mode(MODE);
             let opened = options.open(&self.file);
-            self.out = opened.map_err(|error| failed("record to", &self.file, error))?;
+            self.out = opened
+                .and_then(|file| lock(&file).map(|()| file))
+                .map_err(|error| failed("record to", &self.file, error))?;
             self.bytes = 0;
         }
         self.out.write_all(&packed).map_err(|error| failed("record to", &self.file, error))?;
@@ -115,7 +122,7 @@ impl RecordedFrames {
     /// # Errors
     /// When it cannot be read, or holds no frame.
     pub fn open(file: &Path, mut seen: impl FnMut(&PgFrame)) -> Result<Self, RecordError> {
-        let mut recorded = Self { files: Vec::new(), places: Vec::new(), torn: 0 };
+        let mut recorded = Self { files: Vec::new(), places: Vec::new(), lost: 0 };
         for path in [older(file), file.to_owned()] {
             let opened = match plain_file::open(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound && path != file => continue,
@@ -125,13 +132,12 @@ impl RecordedFrames {
             let mut reader = BufReader::new(opened.map_err(failed)?);
             let length = reader.get_ref().metadata().map_err(failed)?.len();
             let at = recorded.files.len();
-            let mut end = 0;
-            while let Some(frame) = next(&mut reader).map_err(failed)? {
-                recorded.places.push((at, end, frame.time_us));
-                end = reader.stream_position().map_err(failed)?;
-                seen(&frame);
-            }
-            recorded.torn += usize::from(end < length);
+            let (_, lost) = whole_frames(&mut reader, length, |offset, frame| {
+                recorded.places.push((at, offset, frame.time_us));
+                seen(frame);
+            })
+            .map_err(failed)?;
+            recorded.lost += lost;
             recorded.files.push((path, reader));
         }
         match recorded.places.is_empty() {
@@ -171,14 +177,63 @@ fn older(file: &Path) -> PathBuf {
     name.into()
 }
 
-/// Where frames are, and where the last whole one ends.
-fn index(reader: &mut BufReader<&File>) -> io::Result<(Vec<u64>, u64)> {
-    let (mut places, mut end) = (Vec::new(), 0);
-    while next(reader)?.is_some() {
-        places.push(end);
-        end = reader.stream_position()?;
+/// Locks a file, so that nobody else records to it.
+fn lock(file: &File) -> io::Result<()> {
+    file.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => io::Error::other("another pgtop records to it"),
+        TryLockError::Error(error) => error,
+    })
+}
+
+/// Hands out the offset of each whole frame, and the frame. Returns where the last one ends, and
+/// how many beginnings of others there are.
+fn whole_frames<R: Read + Seek>(
+    reader: &mut BufReader<R>,
+    length: u64,
+    mut seen: impl FnMut(u64, &PgFrame),
+) -> io::Result<(u64, usize)> {
+    let (mut at, mut end, mut lost) = (0, 0, 0);
+    while at < length {
+        reader.seek(SeekFrom::Start(at))?;
+        if let Some(frame) = next(reader)? {
+            seen(at, &frame);
+            at = reader.stream_position()?;
+            end = at;
+            continue;
+        }
+        lost += 1;
+        match member_from(reader, at + 1)? {
+            Some(next) => at = next,
+            None => break,
+        }
     }
-    Ok((places, end))
+    Ok((end, lost))
+}
+
+/// Where a gzip member may begin, from an offset on.
+fn member_from<R: Read + Seek>(reader: &mut BufReader<R>, from: u64) -> io::Result<Option<u64>> {
+    reader.seek(SeekFrom::Start(from))?;
+    let (mut at, mut matched) = (from, 0);
+    loop {
+        let buffer = reader.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok(None);
+        }
+        for byte in buffer {
+            at += 1;
+            // Only the first byte of the head is a beginning again.
+            matched = if *byte == MEMBER_HEAD[matched] {
+                matched + 1
+            } else {
+                usize::from(*byte == MEMBER_HEAD[0])
+            };
+            if matched == MEMBER_HEAD.len() {
+                return Ok(Some(at - MEMBER_HEAD.len() as u64));
+            }
+        }
+        let read = buffer.len();
+        reader.consume(read);
+    }
 }
 
 /// The next frame; nothing at the end, and where a frame is not whole.

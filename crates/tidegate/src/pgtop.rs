@@ -31,6 +31,7 @@ pub(crate) fn command(args: &PgtopArgs) -> Result<()> {
     let whole = secrecy::arguments(args)?;
     let args = whole.as_deref().unwrap_or(args);
     let settings = settings::read(args)?;
+    settings::expect_sense(args, &settings)?;
     match args.output.replay {
         Some(_) => full_screen::replay(args, &settings),
         None if settings.is_batch => batch::run(&settings),

@@ -23,7 +23,7 @@ fn frames_come_back_in_any_order_and_by_time() {
     let mut recorder = FrameRecorder::open(&file, 1 << 20).unwrap();
     (1..=5).for_each(|second| recorder.push(&frame(second)).unwrap());
     let mut frames = RecordedFrames::open(&file, |_| {}).unwrap();
-    assert_eq!((frames.count(), frames.torn), (5, 0));
+    assert_eq!((frames.count(), frames.lost), (5, 0));
     for at in [4, 0, 2] {
         assert_eq!(frames.frame(at).unwrap(), frame(at as i64 + 1));
     }
@@ -47,7 +47,7 @@ fn a_torn_tail_costs_one_frame_and_the_next_recording_cuts_it_off() {
         fs::write(&file, &whole[..end]).unwrap();
         assert_eq!(recorded(&file), [1, 2], "cut at {end} of {}", whole.len());
     }
-    assert_eq!(RecordedFrames::open(&file, |_| {}).unwrap().torn, 1);
+    assert_eq!(RecordedFrames::open(&file, |_| {}).unwrap().lost, 1);
     let mut recorder = FrameRecorder::open(&file, 1 << 20).unwrap();
     recorder.push(&frame(4)).unwrap();
     assert_eq!(recorded(&file), [1, 2, 4]);
@@ -74,4 +74,26 @@ fn a_file_that_is_no_recording_is_not_touched() {
     assert!(matches!(FrameRecorder::open(&file, 4000), Err(RecordError::Empty(_))));
     assert!(matches!(RecordedFrames::open(&file, |_| {}), Err(RecordError::Empty(_))));
     assert_eq!(fs::read_to_string(&file).unwrap(), "dear all");
+}
+
+#[test]
+fn a_damaged_frame_in_the_middle_costs_itself_alone_and_a_second_recorder_is_refused() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("a.pgtop");
+    let mut recorder = FrameRecorder::open(&file, 1 << 20).unwrap();
+    (1..=5).for_each(|second| recorder.push(&frame(second)).unwrap());
+    let second = FrameRecorder::open(&file, 1 << 20).err().unwrap();
+    assert!(stdx::Chain(&second).to_string().contains("another pgtop records to it"));
+    drop(recorder);
+    let places = RecordedFrames::open(&file, |_| {}).unwrap().places;
+    let mut bytes = fs::read(&file).unwrap();
+    for place in [places[1].1 as usize + 30, places[3].1 as usize] {
+        bytes[place] ^= 0xff;
+    }
+    fs::write(&file, &bytes).unwrap();
+    assert_eq!(recorded(&file), [1, 3, 5]);
+    assert_eq!(RecordedFrames::open(&file, |_| {}).unwrap().lost, 2);
+    let mut recorder = FrameRecorder::open(&file, 1 << 20).unwrap();
+    recorder.push(&frame(6)).unwrap();
+    assert_eq!(recorded(&file), [1, 3, 5, 6]);
 }

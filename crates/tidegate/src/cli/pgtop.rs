@@ -125,9 +125,9 @@ pub(crate) struct OutputArgs {
     /// Where slow queries are posted, as Slack takes them.
     #[arg(long = "slack_webhook", visible_alias = "slack-webhook", value_name = "URL")]
     pub slack_webhook: Option<String>,
-    /// Where slow queries are appended.
-    #[arg(long, value_name = "FILE", default_value = "pgtop.log")]
-    pub slow_log: PathBuf,
+    /// Where slow queries are appended [default: pgtop.log, where a threshold or webhook is given].
+    #[arg(long, value_name = "FILE")]
+    pub slow_log: Option<PathBuf>,
     /// Record frames, each second.
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     pub record: Option<PathBuf>,

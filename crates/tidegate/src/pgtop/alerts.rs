@@ -6,8 +6,10 @@
 //! in no message. Bound: `QUEUE_MAX` queries wait; what comes then is dropped and counted.
 //! What remains: a webhook that takes a post and answers too late gets it again.
 
+use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::PathBuf;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -43,7 +45,7 @@ struct AlertProgress {
 }
 
 struct AlertThread {
-    log: PathBuf,
+    log: Option<PathBuf>,
     webhook: Option<String>,
     agent: ureq::Agent,
     end: Receiver<()>,
@@ -55,7 +57,7 @@ impl AlertSender {
     ///
     /// # Errors
     /// When there is no thread to be had.
-    pub(super) fn start(log: PathBuf, webhook: Option<String>) -> Result<Self> {
+    pub(super) fn start(log: Option<PathBuf>, webhook: Option<String>) -> Result<Self> {
         let (queue, queued) = mpsc::sync_channel(QUEUE_MAX);
         let (end, ending) = mpsc::sync_channel(1);
         let progress = Arc::new(Mutex::new(AlertProgress::default()));
@@ -103,7 +105,9 @@ impl Drop for AlertSender {
 impl AlertThread {
     fn run(&self, queued: &Receiver<SlowQuery>) {
         while let Ok(query) = queued.recv() {
-            if let Err(error) = self.append(&query) {
+            if let Some(log) = &self.log
+                && let Err(error) = append(log, &query)
+            {
                 lock(&self.progress).trouble = Some(format!("the log of slow queries: {error:#}"));
             }
             if let Some(webhook) = &self.webhook
@@ -112,16 +116,6 @@ impl AlertThread {
                 lock(&self.progress).given_up += 1;
             }
         }
-    }
-
-    fn append(&self, query: &SlowQuery) -> Result<()> {
-        let now = stdx::unix_micros() / 1_000_000;
-        let now = i64::try_from(now).ok().and_then(stdx::local_time);
-        let line = query.log_line(now.context("there is no local time")?);
-        let mut file = plain_file::append(&self.log)
-            .with_context(|| format!("append to `{}`", self.log.display()))?;
-        file.write_all(line.as_bytes())?;
-        Ok(())
     }
 
     /// Posts, and returns whether it arrived.
@@ -155,6 +149,20 @@ impl AlertThread {
         }
         false
     }
+}
+
+/// Appends a line. Queries are for the eyes of who watches, and a link may lead anywhere.
+fn append(log: &Path, query: &SlowQuery) -> Result<()> {
+    let now = stdx::unix_micros() / 1_000_000;
+    let now = i64::try_from(now).ok().and_then(stdx::local_time);
+    let line = query.log_line(now.context("there is no local time")?);
+    let mut options = OpenOptions::new();
+    options.create(true).append(true).mode(0o600);
+    let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+    let mut file = plain_file::open_with(log, &options, flags)
+        .with_context(|| format!("append to `{}`", log.display()))?;
+    file.write_all(line.as_bytes())?;
+    Ok(())
 }
 
 /// Waits; returns whether to go on after it.

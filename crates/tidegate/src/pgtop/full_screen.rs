@@ -50,7 +50,7 @@ pub(super) fn watch(args: &PgtopArgs, settings: TopSettings) -> Result<()> {
         None => None,
     };
     let trail = SignalTrail::open(args.audit_config.as_deref())?;
-    let log = args.output.slow_log.clone();
+    let log = settings.slow_log.clone();
     let alerts = Arc::new(AlertSender::start(log, settings.webhook.clone())?);
     let options = options(&settings, names.clone(), (recorder.is_some(), false));
     let screen = TopScreen::new(options);
@@ -91,10 +91,14 @@ pub(super) fn replay(args: &PgtopArgs, settings: &TopSettings) -> Result<()> {
     let options = options(settings, vec![file.display().to_string()], (false, true));
     let mut screen = TopScreen::new(options);
     let mut replay = Replay::open(file, |frame| screen.remember(frame))?;
-    let shown = replay.shown(&screen)?;
+    let (lost, shown) = (replay.lost(), replay.shown(&screen)?);
     let (_, events) = mpsc::channel();
     let mut run = ScreenRun { screen, origin: FrameOrigin::Recording(Box::new(replay)), events };
     run.take(shown);
+    if lost > 0 {
+        let text = format!("the recording is damaged: {lost} frames are lost");
+        run.take(TopEvent::Failed(text));
+    }
     run.until_quit(settings.look.style, &stop)
 }
 

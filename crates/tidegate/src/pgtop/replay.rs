@@ -28,6 +28,11 @@ impl Replay {
         Ok(Self { frames, at })
     }
 
+    /// Returns how many frames could not be read.
+    pub(super) fn lost(&self) -> usize {
+        self.frames.lost
+    }
+
     /// Goes somewhere, and returns what is there.
     pub(super) fn seek(&mut self, step: SeekStep, screen: &TopScreen) -> TopEvent {
         let sought = self.place(step).and_then(|at| {

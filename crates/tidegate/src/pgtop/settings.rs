@@ -4,7 +4,6 @@
 //! its wrong lines come out at once, with exit code 78.
 //! Never here: libpq's files and the order among them, which the crate `pgtop` knows.
 
-use std::fs;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,6 +14,7 @@ use ::pgtop::{
 };
 use anyhow::{Context, Result, anyhow, bail};
 use screen::Style;
+use stdx::plain_file;
 
 use super::password;
 use crate::cli::PgtopArgs;
@@ -25,6 +25,8 @@ const DELAY_S: f64 = 5.0;
 const DELAY_MIN_S: f64 = 0.2;
 const SLOW_THRESHOLD_S: f64 = 60.0;
 const EXIT_CONFIG: u8 = 78;
+const SLOW_LOG: &str = "pgtop.log";
+const CONFIG_BYTES_MAX: u64 = 1 << 20;
 
 /// What is to be done, with every default filled in.
 pub(super) struct TopSettings {
@@ -32,6 +34,8 @@ pub(super) struct TopSettings {
     pub(super) look: TopLook,
     pub(super) slow_threshold_s: f64,
     pub(super) webhook: Option<String>,
+    /// Where slow queries are appended, if somebody asked for any of it.
+    pub(super) slow_log: Option<PathBuf>,
     pub(super) is_batch: bool,
     pub(super) is_json: bool,
 }
@@ -49,6 +53,8 @@ impl TopSettings {
         lines.push(format!("delay           {} s", self.look.delay.as_secs_f64()));
         lines.push(format!("slow_threshold  {} s", self.slow_threshold_s));
         lines.push(format!("slack_webhook   {webhook}"));
+        let log = self.slow_log.as_ref().map_or("none".to_owned(), |it| it.display().to_string());
+        lines.push(format!("slow log        {log}"));
         lines.push(format!("filter          {}", self.look.filter.shown()));
         lines.join("\n")
     }
@@ -65,6 +71,47 @@ pub(super) struct TopLook {
     pub(super) style: Style,
 }
 
+/// Looks whether options go together.
+///
+/// # Errors
+/// What is wrong with them.
+pub(super) fn expect_sense(args: &PgtopArgs, settings: &TopSettings) -> Result<()> {
+    let output = &args.output;
+    if args.look.batch && output.replay.is_some() {
+        bail!(Misuse(anyhow!("`--replay` shows a screen, and `-b` prints a frame: use one")));
+    }
+    let is_batch = settings.is_batch && output.replay.is_none();
+    let given = [
+        ("--record", output.record.is_some()),
+        ("--slow-log", output.slow_log.is_some()),
+        ("--slack_webhook", output.slack_webhook.is_some()),
+        ("--statsd", output.statsd.is_some()),
+    ];
+    if let Some((name, _)) = given.into_iter().find(|(_, is_given)| is_batch && *is_given) {
+        bail!(Misuse(anyhow!("`{name}` needs the screen: leave out `-b` (batchmode)")));
+    }
+    if is_batch && settings.look.view == PgView::Waits {
+        bail!(Misuse(anyhow!("waits are sampled over time: leave out `-b` (batchmode)")));
+    }
+    if !is_batch && settings.is_json {
+        bail!(Misuse(anyhow!("`--format json` is for one frame: use `-b`")));
+    }
+    if !settings.slow_threshold_s.is_finite() || settings.slow_threshold_s < 0.0 {
+        bail!(Misuse(anyhow!("`--slow_threshold` is a number of seconds from 0 on")));
+    }
+    let is_url = |text: &String| {
+        let uri = text.parse::<ureq::http::Uri>();
+        uri.is_ok_and(|it| {
+            matches!(it.scheme_str(), Some("http" | "https"))
+                && it.host().is_some_and(|host| !host.is_empty())
+        })
+    };
+    if settings.webhook.as_ref().is_some_and(|text| !is_url(text)) {
+        bail!(Misuse(anyhow!("`slack_webhook` is no URL of http or https")));
+    }
+    Ok(())
+}
+
 /// Reads the settings.
 ///
 /// # Errors
@@ -76,11 +123,16 @@ pub(super) fn read(args: &PgtopArgs) -> Result<TopSettings> {
         None => addresses(args, &config)?,
     };
     let threshold = args.output.slow_threshold.or(config.slow_threshold_s);
+    let webhook = args.output.slack_webhook.clone().or_else(|| config.webhook.clone());
+    let is_wanted = threshold.is_some() || webhook.is_some();
+    let usual = || is_wanted.then(|| PathBuf::from(SLOW_LOG));
+    let slow_log = args.output.slow_log.clone().or_else(usual);
     Ok(TopSettings {
         addresses,
         look: look(args, &config)?,
         slow_threshold_s: threshold.unwrap_or(SLOW_THRESHOLD_S),
-        webhook: args.output.slack_webhook.clone().or_else(|| config.webhook.clone()),
+        webhook,
+        slow_log,
         is_batch: args.look.batch || config.is_batch == Some(true),
         is_json: args.look.format == "json",
     })
@@ -90,7 +142,8 @@ fn config(args: &PgtopArgs) -> Result<TopConfig> {
     let home = environment::of_postgres("HOME").map(PathBuf::from);
     let usual = || home.and_then(|home| TopConfig::usual_file(&home));
     let Some(file) = args.config.clone().or_else(usual) else { return Ok(TopConfig::default()) };
-    let text = fs::read(&file).with_context(|| format!("read `{}`", file.display()))?;
+    let text = plain_file::read(&file, CONFIG_BYTES_MAX)
+        .with_context(|| format!("read `{}`", file.display()))?;
     match TopConfig::parse(&file, &String::from_utf8_lossy(&text)) {
         Ok(config) => {
             for note in &config.notes {
