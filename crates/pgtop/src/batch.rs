@@ -61,6 +61,15 @@ impl BatchFrame<'_> {
             "rows": self.listing.json(),
             "missing": frame.missing,
         });
-        format!("{document}\n")
+        let mut out = String::new();
+        for character in document.to_string().chars() {
+            // What turns the direction of what follows is written as JSON can.
+            if screen::clean(character.encode_utf8(&mut [0; 4])) == "?" && character != '?' {
+                out += &format!("\\u{:04x}", u32::from(character));
+            } else {
+                out.push(character);
+            }
+        }
+        out + "\n"
     }
 }

@@ -221,19 +221,26 @@ impl FrameSource {
         }
         let mut grid = Grid { columns, rows };
         if view.needs_extension {
-            self.add_texts(&mut grid)?;
+            match self.read_texts(&grid) {
+                // Such as one text that is not in the database's encoding.
+                Err(PgError::Answered { state, message }) => {
+                    let missing = format!("{}: texts are missing: {message} ({state})", view.name);
+                    frame.missing.push(missing);
+                }
+                read => read?,
+            }
+            self.add_texts(&mut grid);
         }
         frame.grids.insert(view.name.to_owned(), grid);
         Ok(())
     }
 
-    /// Adds the statements' texts, of which only those that are new are asked for.
-    fn add_texts(&mut self, grid: &mut Grid) -> Result<(), PgError> {
-        let id = |grid: &Grid, row: &[SqlScalar]| grid.value(row, "queryid").whole();
+    /// Reads the texts of statements that are new.
+    fn read_texts(&mut self, grid: &Grid) -> Result<(), PgError> {
         let unknown: Vec<i64> = grid
             .rows
             .iter()
-            .filter_map(|row| id(grid, row))
+            .filter_map(|row| query_id(grid, row))
             .filter(|id| !self.texts.contains_key(id))
             .collect();
         if !unknown.is_empty() {
@@ -252,16 +259,25 @@ impl FrameSource {
                 self.texts.insert(row[0].whole().unwrap_or(0), text.to_owned());
             }
         }
+        Ok(())
+    }
+
+    /// Adds the statements' texts, as far as they are known.
+    fn add_texts(&self, grid: &mut Grid) {
         let texts: Vec<SqlScalar> = grid
             .rows
             .iter()
-            .map(|row| id(grid, row).and_then(|id| self.texts.get(&id)))
+            .map(|row| query_id(grid, row).and_then(|id| self.texts.get(&id)))
             .map(|text| text.map_or(SqlScalar::Null, |text| SqlScalar::Text(text.clone())))
             .collect();
         grid.columns.push("query".to_owned());
         grid.rows.iter_mut().zip(texts).for_each(|(row, text)| row.push(text));
-        Ok(())
     }
+}
+
+/// What a statement is known by.
+fn query_id(grid: &Grid, row: &[SqlScalar]) -> Option<i64> {
+    grid.value(row, "queryid").whole()
 }
 
 /// Returns the statement that gives a role what it lacks.

@@ -75,9 +75,8 @@ impl SlowQuery {
     /// with a tab between.
     pub fn log_line(&self, (date, time): (CivilDate, TimeOfDay)) -> String {
         let query = self.query.split_whitespace().collect::<Vec<_>>().join(" ");
-        let field = |text: &str| text.replace(char::is_control, "?");
         let [host, database, user, query] =
-            [&self.host, &self.database, &self.user, &query].map(|text| field(text));
+            [&self.host, &self.database, &self.user, &query].map(|text| screen::clean(text));
         format!(
             "{}\t{host}\t{database}\t{user}\t{}\t{}\t{query}\n",
             perl_time(date, time),
@@ -88,13 +87,25 @@ impl SlowQuery {
 
     /// Returns pgtop's message for Slack.
     pub fn payload(&self) -> String {
+        let [host, database, user] =
+            [&self.host, &self.database, &self.user].map(|text| for_slack(text).replace('`', "'"));
+        let query = for_slack(&self.query).replace("```", "'''");
         let text = format!(
-            "Slow postgres query on `{}` database `{}` for user `{}`\n\
-             Query ID {} (has been running for {} s):\n\n```\n{}\n```\n",
-            self.host, self.database, self.user, self.pid, self.seconds, self.query
+            "Slow postgres query on `{host}` database `{database}` for user `{user}`\n\
+             Query ID {} (has been running for {} s):\n\n```\n{query}\n```\n",
+            self.pid, self.seconds
         );
         json!({ "text": text }).to_string()
     }
+}
+
+/// A text that Slack shows as it is: no links, no mentions, no turned direction.
+fn for_slack(text: &str) -> String {
+    let lines: Vec<String> = text
+        .split('\n')
+        .map(|line| line.split('\t').map(screen::clean).collect::<Vec<_>>().join("\t"))
+        .collect();
+    lines.join("\n").replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// A date as Perl's `localtime` prints it, such as `Fri Nov 27 18:40:11 2026`.

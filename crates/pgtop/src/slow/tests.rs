@@ -50,3 +50,16 @@ fn the_line_and_the_payload_are_pgtops() {
          Query ID 8 (has been running for 90 s):\n\n```\nSELECT\t1,\n 2\n```\n"
     );
 }
+
+#[test]
+fn a_query_cannot_leave_its_quotes_in_slack_nor_turn_the_log() {
+    let mut watch = SlowWatch::new("db1".to_owned(), 60.0);
+    let mut query = watch.crossings(&frame(100, &[(8, 10)], "active")).remove(0);
+    query.query = "SELECT 1 < 2 ``` <!channel> & \u{202e}x".to_owned();
+    let payload: serde_json::Value = serde_json::from_str(&query.payload()).unwrap();
+    let text = payload["text"].as_str().unwrap();
+    assert!(text.contains("\nSELECT 1 &lt; 2 ''' &lt;!channel&gt; &amp; ?x\n"), "{text}");
+    let date = CivilDate { year: 2026, month: 11, day: 7 };
+    let time = TimeOfDay { hour: 8, minute: 5, second: 9 };
+    assert!(query.log_line((date, time)).ends_with("<!channel> & ?x\n"));
+}
