@@ -11,6 +11,11 @@ use super::state::TopScreen;
 use crate::header::HeaderFigures;
 use crate::view::PgView;
 
+/// What stands behind the views.
+const HELP: &str = "  ? keys  q quit";
+/// A narrower terminal has no room for it.
+const HELP_FROM_COLUMNS: usize = 40;
+
 impl TopScreen {
     /// Draws everything.
     pub fn draw(&self, pane: &mut Pane<'_>) {
@@ -62,6 +67,8 @@ fn views(screen: &TopScreen, pane: &mut Pane<'_>) {
     let is_narrow = width > pane.columns();
     let at = PgView::ALL.iter().position(|view| *view == screen.options.view).unwrap_or(0);
     let first = if is_narrow { at } else { 0 };
+    let has_help = pane.columns() >= HELP_FROM_COLUMNS;
+    let room = pane.columns() - if has_help { width_of(HELP) } else { 0 };
     for at in first..PgView::ALL.len() {
         let view = PgView::ALL[at];
         let is_this = view == screen.options.view;
@@ -69,9 +76,14 @@ fn views(screen: &TopScreen, pane: &mut Pane<'_>) {
         let key = &PgView::KEYS[at..=at];
         let text = format!("{left}{key} {}{right}", view.name());
         let ink = if is_this { Ink::Bold } else { Ink::Faint };
+        if at > first && column + width_of(&text) > room {
+            break;
+        }
         column = pane.text((0, column), ink, &text);
     }
-    pane.text((0, column), Ink::Faint, "  ? keys  q quit");
+    if has_help {
+        pane.text((0, column), Ink::Faint, HELP);
+    }
 }
 
 /// Draws the header, and returns its rows.

@@ -216,6 +216,7 @@ fn any_size_will_do_and_every_view_is_drawn() {
         }
     }
     press(&mut screen, "1");
+    assert!(text(&screen, 80, 12).contains("? keys  q quit"));
     let text = text(&screen, 20, 12);
     assert!(text.contains("SELECT") && text.contains("[1 running]"), "{text}");
 }

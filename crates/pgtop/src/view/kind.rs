@@ -111,7 +111,13 @@ pub(super) fn columns(view: PgView) -> Vec<ListColumn> {
     match view {
         PgView::Waiting => all.extend([text("Lock", 36), text("Blocked by", 12)]),
         PgView::Blocking => {
-            all.extend([number("Blocks", 6), number("Xact", 7), text("Cmd", 12)]);
+            all.extend([
+                number("Blocks", 6),
+                number("In all", 6),
+                text("Blocked by", 12),
+                number("Xact", 7),
+                text("Cmd", 12),
+            ]);
         }
         _ => all.extend([text("Cmd", 12), text("Wait", 20)]),
     }

@@ -56,7 +56,7 @@ pub(super) fn listing(frames: &ViewedFrames<'_>) -> ViewList {
     }
     roots.sort_unstable();
     for root in roots {
-        tree.draw(root, &mut Vec::new());
+        tree.draw(root, &mut Vec::new(), "");
     }
     let text = |title, width| ListColumn { title, is_number: false, width };
     let columns = vec![
@@ -72,24 +72,25 @@ pub(super) fn listing(frames: &ViewedFrames<'_>) -> ViewList {
 }
 
 impl LockTree<'_> {
-    fn draw(&mut self, pid: i32, branch: &mut Vec<i32>) {
+    /// Draws a session with all that wait for it; `lead` stands before it.
+    fn draw(&mut self, pid: i32, branch: &mut Vec<i32>, lead: &str) {
         if self.rows.len() >= ROWS_MAX {
             return;
         }
         let is_circle = branch.contains(&pid);
-        let indent = match branch.len() {
-            0 => String::new(),
-            depth => format!("{}└ ", "  ".repeat(depth - 1)),
-        };
         let mark = if is_circle { " (circle)" } else { "" };
-        let id = ListCell::text(format!("{indent}{pid}{mark}"));
+        let id = ListCell::text(format!("{lead}{pid}{mark}"));
         self.rows.push(self.row(id, pid));
         if is_circle {
             return;
         }
         branch.push(pid);
-        for waiter in self.waiters.get(&pid).cloned().unwrap_or_default() {
-            self.draw(waiter, branch);
+        // Below a branch that goes on its line does, too.
+        let indent = lead.replace("└ ", "  ").replace("├ ", "│ ");
+        let waiters = self.waiters.get(&pid).cloned().unwrap_or_default();
+        for (at, waiter) in waiters.iter().enumerate() {
+            let sign = if at + 1 < waiters.len() { "├ " } else { "└ " };
+            self.draw(*waiter, branch, &format!("{indent}{sign}"));
         }
         branch.pop();
     }

@@ -3,7 +3,7 @@
 //! The columns are pgtop's, with what it waits for; `Time` is in seconds. Processes of the server
 //! that work for no database are left out.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use screen::Ink;
 
@@ -16,23 +16,45 @@ use crate::units::seconds;
 
 pub(super) fn listing(view: PgView, frames: &ViewedFrames<'_>, filter: &SessionFilter) -> ViewList {
     let frame = frames.frame;
-    let mut blocks: HashMap<i32, usize> = HashMap::new();
-    for blocked in frame.sessions.iter().filter_map(|session| session.blocked.as_ref()) {
-        blocked.blockers.iter().for_each(|pid| *blocks.entry(*pid).or_default() += 1);
+    let mut waiters: HashMap<i32, HashSet<i32>> = HashMap::new();
+    for session in &frame.sessions {
+        let blockers = session.blocked.iter().flat_map(|blocked| &blocked.blockers);
+        for pid in blockers {
+            waiters.entry(*pid).or_default().insert(session.identity.pid);
+        }
     }
     let chosen = frame.sessions.iter().filter(|session| match view {
         PgView::Waiting => session.waits_for_lock(),
-        PgView::Blocking => blocks.contains_key(&session.identity.pid),
+        PgView::Blocking => waiters.contains_key(&session.identity.pid),
         _ => !session.client.database.is_empty() || session.is_client(),
     });
     let rows = chosen.filter(|session| filter.selects(session, frame.time_us)).map(|session| {
-        let count = blocks.get(&session.identity.pid).copied().unwrap_or(0);
-        row((view, count), session, frames)
+        let pid = session.identity.pid;
+        let direct = waiters.get(&pid).map_or(0, HashSet::len);
+        row((view, [direct, waiting_in_all(&waiters, pid)]), session, frames)
     });
     ViewList { columns: columns(view), rows: rows.collect() }
 }
 
-fn row((view, blocks): (PgView, usize), session: &PgSession, frames: &ViewedFrames<'_>) -> ListRow {
+/// How many wait for a session, or for one that waits for it, and so on.
+fn waiting_in_all(waiters: &HashMap<i32, HashSet<i32>>, pid: i32) -> usize {
+    let mut found = HashSet::new();
+    let mut open = vec![pid];
+    while let Some(next) = open.pop() {
+        for waiter in waiters.get(&next).into_iter().flatten() {
+            if *waiter != pid && found.insert(*waiter) {
+                open.push(*waiter);
+            }
+        }
+    }
+    found.len()
+}
+
+fn row(
+    (view, blocks): (PgView, [usize; 2]),
+    session: &PgSession,
+    frames: &ViewedFrames<'_>,
+) -> ListRow {
     let now = frames.frame.time_us;
     let age = |since: Option<i64>| match since {
         Some(since) => {
@@ -44,6 +66,9 @@ fn row((view, blocks): (PgView, usize), session: &PgSession, frames: &ViewedFram
     let number = |number: f64| ListCell::number(number, number.to_string());
     let client = &session.client;
     let blocked = session.blocked.as_ref();
+    let blockers = blocked.map_or(String::new(), |blocked| {
+        blocked.blockers.iter().map(i32::to_string).collect::<Vec<_>>().join(" ")
+    });
     let time = match view {
         PgView::Waiting => blocked.and_then(|it| it.start_us).or_else(|| session.since_us()),
         _ => session.since_us(),
@@ -59,13 +84,12 @@ fn row((view, blocks): (PgView, usize), session: &PgSession, frames: &ViewedFram
         PgView::Waiting => {
             let event = session.wait_event();
             let lock = blocked.map_or(event, |blocked| &blocked.lock);
-            let blockers = blocked.map(|blocked| {
-                blocked.blockers.iter().map(i32::to_string).collect::<Vec<_>>().join(" ")
-            });
-            cells.extend([ListCell::text(lock), ListCell::text(blockers.unwrap_or_default())]);
+            cells.extend([ListCell::text(lock), ListCell::text(blockers)]);
         }
         PgView::Blocking => cells.extend([
-            number(blocks as f64),
+            number(blocks[0] as f64),
+            number(blocks[1] as f64),
+            ListCell::text(blockers),
             age(session.transaction_start_us),
             ListCell::text(command(session)),
         ]),
