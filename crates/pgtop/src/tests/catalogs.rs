@@ -284,3 +284,24 @@ fn address(server: &Postgres) -> String {
     let url = server.database();
     url.rsplit_once('/').unwrap().0.to_owned()
 }
+
+#[test]
+fn a_statement_in_another_encoding_leaves_the_figures_without_texts() {
+    let server = server();
+    server.query(
+        "postgres://x/t0",
+        "CREATE DATABASE raw ENCODING 'SQL_ASCII' \
+         LOCALE 'C' TEMPLATE template0",
+    );
+    let place = address(&server);
+    let mut raw = server.session(&format!("{place}/raw"));
+    raw.ask("SET pg_stat_statements.track = 'all'").unwrap();
+    // A comment with the byte 0xff.
+    let text = "'\\x53454c4543542031202f2aff2a2f202b2031'";
+    raw.ask(&format!("DO $$ BEGIN EXECUTE convert_from({text}, 'SQL_ASCII'); END $$")).unwrap();
+    let mut source = source(&format!("{place}/t0"));
+    let frame = source.frame(&request(&[PgView::Statements])).unwrap();
+    assert!(frame.missing[0].starts_with("statements: texts are missing: "), "{:?}", frame.missing);
+    assert!(!frame.grids["statements"].rows.is_empty());
+    assert_eq!(frame.grids["statements"].columns.last().unwrap(), "query");
+}

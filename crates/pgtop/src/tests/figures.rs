@@ -103,3 +103,28 @@ fn a_role_without_rights_counts_the_sessions_and_is_told_the_grant() {
                   AND pid <> pg_backend_pid() AND application_name <> 'tidegate pgtop'";
     until(&server, &url, oracle, "1");
 }
+
+#[test]
+fn what_holds_vacuum_back_without_a_snapshot_is_counted_and_so_is_what_is_prepared() {
+    let server = Postgres::start();
+    let url = server.database();
+    server.query(&url, "ALTER SYSTEM SET max_prepared_transactions = 5");
+    server.kill();
+    server.start_again();
+    let mut writer = server.session(&url);
+    let pid = writer.ask("BEGIN; SELECT pg_backend_pid()").unwrap();
+    writer.ask("SELECT pg_current_xact_id()").unwrap();
+    let mut source = source(&url);
+    for _ in 0..3 {
+        server.query(&url, "SELECT pg_current_xact_id()");
+    }
+    let frame = source.frame(&request(&[])).unwrap();
+    let session = frame.sessions.iter().find(|it| it.identity.pid.to_string() == pid).unwrap();
+    assert!(session.xmin_age >= Some(3), "{session:?}");
+    writer.ask("PREPARE TRANSACTION 'held'").unwrap();
+    let frame = source.frame(&request(&[])).unwrap();
+    let figures = crate::HeaderFigures::of(&frame, None, 60.0);
+    assert!(figures.xmin_age >= Some(3), "{figures:?}");
+    let oldest = frame.time_us - frame.server.prepared_us.unwrap();
+    assert!(figures.oldest_transaction_s >= Some(oldest as f64 / 1e6), "{figures:?}");
+}
