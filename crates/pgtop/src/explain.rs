@@ -23,7 +23,8 @@ FROM pg_catalog.pg_db_role_setting, LATERAL unnest(setconfig) AS setting \
 WHERE setting LIKE 'search_path=%' AND setdatabase IN (0, (SELECT oid FROM \
 pg_catalog.pg_database WHERE datname = current_database())) AND setrole IN (0, (SELECT oid FROM \
 pg_catalog.pg_roles WHERE rolname = session_user)) \
-ORDER BY setrole = 0 OR setdatabase = 0, setrole = 0, setdatabase = 0 LIMIT 1), '\"$user\", public')";
+ORDER BY setrole = 0 OR setdatabase = 0, setrole = 0, \
+setdatabase = 0 LIMIT 1), '\"$user\", public')";
 
 /// Returns the plan of a query in a database of a server.
 ///

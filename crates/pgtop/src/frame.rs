@@ -48,9 +48,9 @@ pub struct ServerFacts {
     pub lag_s: Option<f64>,
     /// The database that is connected to.
     pub database: String,
-    /// Transactions since the oldest that a prepared one or a slot holds.
+    /// Transactions since the oldest that vacuum must respect for a prepared one or a slot.
     #[serde(default)]
-    pub held_xmin_age: Option<i64>,
+    pub reserved_xmin_age: Option<i64>,
     /// When the oldest transaction was prepared that is so still.
     #[serde(default)]
     pub prepared_us: Option<i64>,

@@ -87,7 +87,7 @@ impl HeaderFigures {
         let starts = frame.sessions.iter().filter_map(|session| session.transaction_start_us);
         let starts = starts.chain(frame.server.prepared_us).filter(|_| is_seen);
         let ages = frame.sessions.iter().filter_map(|session| session.xmin_age);
-        let ages = ages.chain(frame.server.held_xmin_age).filter(|_| is_seen);
+        let ages = ages.chain(frame.server.reserved_xmin_age).filter(|_| is_seen);
         Self {
             uptime_s: (now - frame.server.started_us) as f64 / 1e6,
             sessions,

@@ -326,7 +326,7 @@ fn add_facts(frame: &mut PgFrame, row: &[SqlScalar]) {
         temp_bytes: whole(11),
         deadlocks: whole(12),
     };
-    frame.server.held_xmin_age = row[13].whole();
+    frame.server.reserved_xmin_age = row[13].whole();
     frame.server.prepared_us = row[14].whole();
 }
 

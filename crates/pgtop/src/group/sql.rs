@@ -4,7 +4,7 @@
 //! Never here: functions that write, which no text shows.
 
 /// A word, a `;` or a sign, with how many parentheses it stands in.
-type Token = (usize, String);
+type SqlToken = (usize, String);
 
 /// Whether a text is one statement that only reads.
 pub(super) fn only_reads(text: &str) -> bool {
@@ -33,7 +33,7 @@ pub(super) fn only_reads(text: &str) -> bool {
     }
 }
 
-fn tokens(text: &str) -> Vec<Token> {
+fn tokens(text: &str) -> Vec<SqlToken> {
     let mut all = Vec::new();
     let mut depth = 0_usize;
     let mut rest = text;
@@ -72,7 +72,7 @@ fn tokens(text: &str) -> Vec<Token> {
 }
 
 /// Whether `\` escapes in the text that follows: it is `E'…'`.
-fn is_escaped(before: &[Token]) -> bool {
+fn is_escaped(before: &[SqlToken]) -> bool {
     before.last().is_some_and(|(_, word)| word == "e")
 }
 
