@@ -235,3 +235,30 @@ fn paused_it_steps_back_through_the_frames_that_were_shown() {
     press(&mut screen, ",,p");
     assert!(text(&screen, 80, 16).contains("SELECT third"));
 }
+
+#[test]
+fn branches_of_the_lock_tree_go_on_and_a_blocker_counts_all_behind_it() {
+    let blocked = |pid: i32, by: i32| {
+        let mut session = session(pid, 10, "UPDATE t");
+        session.blocked = Some(crate::frame::BlockedSession {
+            blockers: vec![by],
+            ..crate::frame::BlockedSession::default()
+        });
+        session
+    };
+    let all = vec![session(1, 10, "BEGIN"), blocked(2, 1), blocked(3, 1), blocked(4, 2)];
+    let mut screen = screen(100, all);
+    press(&mut screen, "4");
+    let tree = text(&screen, 100, 16);
+    for line in ["\n1 ", "\n├ 2 ", "\n│ └ 4 ", "\n└ 3 "] {
+        assert!(tree.contains(line), "{tree}");
+    }
+    press(&mut screen, "3");
+    let list = screen.list();
+    let rows: Vec<Vec<&str>> = list
+        .rows
+        .iter()
+        .map(|row| [0, 5, 6, 7].iter().map(|at| row.cells[*at].text.as_str()).collect())
+        .collect();
+    assert_eq!(rows, [["1", "2", "3", ""], ["2", "1", "1", "1"]]);
+}
