@@ -105,7 +105,7 @@ pub(super) fn find(ascending: &[f64], step: f64) -> Vec<CallPlace> {
         width *= WIDER;
     }
     let found = apart(found, &thinned, step);
-    let whole = Grid { values: &thinned, step, interval: interval as f64, trials };
+    let whole = PlaceGrid { values: &thinned, step, interval: interval as f64, trials };
     let edges = |at: usize| {
         let middle =
             |one: &Window, other: &Window| (thinned[one.to - 1] + thinned[other.from]) / 2.0;
@@ -258,7 +258,7 @@ fn merge(found: &mut Vec<Window>, wider: Vec<Window>, ln_max: f64) {
 }
 
 /// The sample that windows are of.
-struct Grid<'a> {
+struct PlaceGrid<'a> {
     values: &'a [f64],
     step: f64,
     /// How many calls each value stands for.
@@ -266,7 +266,7 @@ struct Grid<'a> {
     trials: f64,
 }
 
-impl Grid<'_> {
+impl PlaceGrid<'_> {
     /// The place of a window: the calls around its median, as far as they belong to it and stand
     /// between the edges.
     fn place(&self, window: &Window, edges: [f64; 2]) -> CallPlace {
