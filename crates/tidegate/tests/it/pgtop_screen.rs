@@ -117,7 +117,8 @@ fn all_slow_queries_are_really_cancelled_and_writers_only_after_a_yes() {
     screen.press(" ");
     until("a frame without them", || {
         let text = screen.text();
-        text.contains("Sessions: ") && !readers.iter().any(|query| text.contains(query))
+        let is_list = text.contains("active: 1 ") && text.contains("pg_sleep(603)");
+        is_list && !readers.iter().any(|query| text.contains(query))
     });
     screen.press("K\x1530\r");
     screen.wait_for(&["type 1 to cancel these queries: _"]);
