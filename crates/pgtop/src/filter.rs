@@ -99,6 +99,20 @@ impl SessionFilter {
             && self.is_text_met(session)
     }
 
+    /// Returns what single fields must be, by the names of columns.
+    pub(crate) fn fields(&self) -> Vec<(&'static str, &FieldMatch)> {
+        let all = [("user", &self.user), ("database", &self.database), ("host", &self.host)];
+        all.into_iter().filter_map(|(name, wanted)| Some((name, wanted.as_ref()?))).collect()
+    }
+
+    /// Returns the names of what is filtered by.
+    pub(crate) fn names(&self) -> Vec<&'static str> {
+        let mut all: Vec<&'static str> = self.fields().into_iter().map(|(name, _)| name).collect();
+        all.extend(self.text.as_ref().map(|_| "text"));
+        all.extend(self.age_s.map(|_| "age"));
+        all
+    }
+
     fn is_text_met(&self, session: &PgSession) -> bool {
         let client = &session.client;
         let fields =

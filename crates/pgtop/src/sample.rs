@@ -217,7 +217,10 @@ impl FrameSource {
         }
         let (columns, rows) = self.run(|connection| connection.named_rows(&text, &[]))?;
         if rows.len() == ROWS_MAX {
-            frame.missing.push(format!("{}: only {ROWS_MAX} rows are read", view.name));
+            frame.missing.push(format!(
+                "{}: only the {ROWS_MAX} rows with the most in all are read",
+                view.name
+            ));
         }
         let mut grid = Grid { columns, rows };
         if view.needs_extension {

@@ -33,4 +33,14 @@ impl PgView {
         listing.sort(order);
         listing
     }
+
+    /// Returns the fields of a filter that the view does not have, so that all rows pass them.
+    pub(crate) fn unanswered(self, filter: &SessionFilter) -> Vec<&'static str> {
+        let all = filter.names();
+        match catalog::view(self.name()) {
+            Some(view) => all.into_iter().filter(|name| !grids::answers(view, name)).collect(),
+            None if matches!(self, Self::Locks | Self::Waits) => all,
+            None => Vec::new(),
+        }
+    }
 }

@@ -88,6 +88,10 @@ impl ServerAddress {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             address.set(name, &text(value)?, root).map_err(wrong)?;
         }
+        // Who names authorities wants them to be asked.
+        if address.encryption == Encryption::Require && address.root_certificates.is_some() {
+            address.encryption = Encryption::VerifyFull;
+        }
         match address {
             Self { ref host, .. } if host.is_empty() => Err(lacks("host")),
             Self { ref user, .. } if user.is_empty() => Err(lacks("user")),

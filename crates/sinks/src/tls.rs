@@ -1,9 +1,9 @@
 //! Decides by `sslmode` and `sslrootcert` which certificates are trusted.
 //!
 //! PostgreSQL takes its rustls configuration from here, MySQL only its errors. `disable` gives
-//! none. `prefer` and `require` encrypt and look at no certificate, even where `sslrootcert` names
-//! one. They keep listeners out, but not a server that answers in the right one's place.
-//! `verify-full` keeps both out: it trusts `sslrootcert`, or else the public roots.
+//! none. `prefer` and `require` encrypt and look at no certificate. They keep listeners out, but
+//! not a server that answers in the right one's place. `verify-full` keeps both out: it trusts
+//! `sslrootcert`, or else the public roots. `require` with `sslrootcert` is `verify-full`.
 //! Elsewhere: falling back to plain text for `prefer` (each connection), ClickHouse's TLS
 //! (`clickhouse/http.rs`).
 

@@ -31,6 +31,7 @@ pub(crate) use audit::AuditArgs;
 pub(crate) use explain::ExplainArgs;
 pub(crate) use lab::{
     BenchArgs, HttpArgs, LabCommand, LoadArgs, PluginArgs, ProbeArgs, Rate, ReportArgs, StraceArgs,
+    WrittenArgs,
 };
 pub(crate) use pgtop::PgtopArgs;
 pub(crate) use traffic::TrafficArgs;

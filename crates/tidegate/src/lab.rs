@@ -14,6 +14,7 @@ mod misuse;
 mod probe;
 mod report;
 mod strace;
+mod written;
 
 pub(crate) use audited::recorder as action_recorder;
 

@@ -18,9 +18,13 @@ const SAVE: &str = include_str!("tests/save.txt");
 
 /// Forty saves.
 fn replica() -> String {
+    saved(SAVE)
+}
+
+fn saved(template: &str) -> String {
     let mut out = String::new();
     for save in 0..40_u64 {
-        let text = SAVE.replace("BYTES", &(1000 * (save + 1)).to_string());
+        let text = template.replace("BYTES", &(1000 * (save + 1)).to_string());
         for line in text.replace("CHILD", &(1000 + save).to_string()).lines() {
             let mut parts = line.splitn(3, ' ');
             let [pid, offset, text] = [(); 3].map(|()| parts.next().unwrap());
@@ -74,6 +78,18 @@ fn the_writer_and_its_child_are_convicted_and_the_timers_cleared() {
     let peaks: Vec<u64> =
         futex.peaks.iter().map(|peak| (peak.ms / 10.0).round() as u64 * 10).collect();
     assert_eq!((futex.on_path_s, peaks), (0.0, vec![250, 500]));
+}
+
+#[test]
+fn a_timer_is_not_cleared_where_requests_wait_for_another_thread() {
+    // The thread of the request hands its work to one that looks each 250 ms.
+    let waits = "10 95300 futex(0x7f2ba400beff, FUTEX_WAIT_PRIVATE, 0, NULL) = 0 <0.200000>\n10 ";
+    let text = SAVE.replace("10 95400 ", &format!("{waits}295400 ")).replace(" 96000 ", " 300000 ");
+    let findings = report(&saved(&text)).findings().join("\n");
+    assert!(!findings.contains("no cause"), "{findings}");
+    let wanted =
+        "in 1 thread; requests waited 68 % of their time for other threads, perhaps these.";
+    assert!(findings.contains(wanted), "{findings}");
 }
 
 #[test]

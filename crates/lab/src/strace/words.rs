@@ -1,11 +1,12 @@
 //! Says in sentences what a trace has shown: what requests waited for, and what is no cause.
 //!
 //! Invariants: what requests paid is said before anything else. A peak that timers explain is named
-//! as theirs, with the figure. Without requests nothing is said to be a cause.
+//! as theirs, with the figure. No timer is cleared while requests wait for other threads: those may
+//! be what the timer holds up. Without requests nothing is said to be a cause.
 
 use screen::number::{count, of, percent, time};
 
-use super::report::StraceReport;
+use super::report::{OnPathTime, StraceReport};
 use super::waits::WaitTotals;
 
 /// Shares of the requests' time that are worth a sentence.
@@ -74,8 +75,18 @@ impl StraceReport {
         }
     }
 
+    /// The share of the requests' time in calls by which threads wait for each other.
+    fn elsewhere(&self) -> f64 {
+        let waits = |it: &&OnPathTime| {
+            matches!(it.target.as_str(), "timer" | "pipe")
+                || it.target == "socket" && it.call.starts_with("re")
+        };
+        self.on_path.iter().filter(waits).map(|it| it.share).sum()
+    }
+
     /// Timers that ran out.
     fn timers(&self, out: &mut Vec<String>) {
+        let elsewhere = self.elsewhere();
         let mut idle: Vec<&WaitTotals> = self
             .waits
             .iter()
@@ -89,8 +100,11 @@ impl StraceReport {
             let all = it.idle_s + it.on_path_s;
             let whose = if self.requests.is_none() {
                 String::new()
-            } else if it.on_path_s < 0.01 * all {
+            } else if it.on_path_s < 0.01 * all && elsewhere < SHARE_MIN {
                 "; no request waited for them, so their peak is no cause".to_owned()
+            } else if it.on_path_s < 0.01 * all {
+                let share = percent(elsewhere);
+                format!("; requests waited {share} of their time for other threads, perhaps these")
             } else {
                 format!("; requests paid {} of it", percent(it.on_path_s / all))
             };

@@ -160,7 +160,15 @@ impl ConnectionSettings {
             Some(text) => encryption(&text)
                 .ok_or(AddressError::Value { text, wanted: "`sslmode`, such as `verify-full`" })?,
         };
-        let root_certificates = take("sslrootcert").filter(|it| it != "system").map(PathBuf::from);
+        let named = take("sslrootcert");
+        // Who names authorities wants them to be asked, as libpq does. `system` is the web's.
+        let encryption = match (encryption, named.as_deref()) {
+            (PgEncryption::Require, Some(_)) | (PgEncryption::Prefer, Some("system")) => {
+                PgEncryption::VerifyFull
+            }
+            (encryption, _) => encryption,
+        };
+        let root_certificates = named.filter(|it| it != "system").map(PathBuf::from);
         let (password, file) = (take("password"), take("passfile"));
         let mut address = PgAddress {
             host,

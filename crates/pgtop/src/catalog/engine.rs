@@ -27,6 +27,10 @@ pub(super) static STATEMENTS: CatalogView = CatalogView {
     needs_extension: true,
     statement: |version| {
         let toplevel = if version >= 140_000 { "s.toplevel" } else { "true" };
+        let reset = match version {
+            140_000.. => "(SELECT stats_reset FROM {schema}.pg_stat_statements_info)",
+            _ => "NULL::timestamptz",
+        };
         let io = match version {
             170_000.. => {
                 "s.shared_blk_read_time + s.shared_blk_write_time + s.local_blk_read_time + \
@@ -41,7 +45,7 @@ pub(super) static STATEMENTS: CatalogView = CatalogView {
              s.calls AS calls, s.total_exec_time AS exec_ms, s.rows AS rows, \
              s.shared_blks_hit AS blocks_hit, s.shared_blks_read AS blocks_read, \
              {io} AS io_ms, s.temp_blks_written * current_setting('block_size')::int8 AS \
-             temp_bytes, s.wal_bytes::float8 AS wal_bytes \
+             temp_bytes, s.wal_bytes::float8 AS wal_bytes, {reset} AS stats_reset \
              FROM {{schema}}.pg_stat_statements(false) s \
              LEFT JOIN pg_catalog.pg_roles r ON r.oid = s.userid \
              LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid \
@@ -94,7 +98,8 @@ pub(super) static INPUT_OUTPUT: CatalogView = CatalogView {
         format!(
             "SELECT backend_type AS who, object AS object, context AS context, reads AS reads, \
              {} AS read_bytes, read_time AS read_ms, writes AS writes, {} AS write_bytes, \
-             extends AS extends, hits AS hits, fsyncs AS fsyncs FROM pg_catalog.pg_stat_io \
+             extends AS extends, hits AS hits, fsyncs AS fsyncs, stats_reset AS stats_reset \
+             FROM pg_catalog.pg_stat_io \
              WHERE coalesce(reads, writes, extends, hits, fsyncs) IS NOT NULL",
             bytes("read"),
             bytes("write")

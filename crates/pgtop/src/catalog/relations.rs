@@ -20,7 +20,7 @@ pub(super) static DATABASES: CatalogView = CatalogView {
         ("updated/s", Shown::Rate("updated", Quantity::Count)),
         ("deleted/s", Shown::Rate("deleted", Quantity::Count)),
         ("temp/s", Shown::Rate("temp_bytes", Quantity::Bytes)),
-        ("deadlocks", Shown::Gauge("deadlocks", Quantity::Count)),
+        ("deadlocks", Shown::Growth("deadlocks", Quantity::Count)),
         ("xid age", Shown::Gauge("xid_age", Quantity::Count)),
     ],
     sort: "commits/s",
@@ -31,7 +31,7 @@ pub(super) static DATABASES: CatalogView = CatalogView {
          s.xact_rollback AS rollbacks, s.blks_hit AS blocks_hit, s.blks_read AS blocks_read, \
          s.tup_fetched AS fetched, s.tup_inserted AS inserted, s.tup_updated AS updated, \
          s.tup_deleted AS deleted, s.temp_bytes AS temp_bytes, s.deadlocks AS deadlocks, \
-         age(d.datfrozenxid)::int8 AS xid_age \
+         age(d.datfrozenxid)::int8 AS xid_age, s.stats_reset AS stats_reset \
          FROM pg_catalog.pg_stat_database s \
          JOIN pg_catalog.pg_database d ON d.oid = s.datid LIMIT 1000"
             .to_owned()
@@ -48,7 +48,7 @@ pub(super) static TABLES: CatalogView = CatalogView {
         ("index scans/s", Shown::Rate("index_scans", Quantity::Count)),
         ("inserted/s", Shown::Rate("inserted", Quantity::Count)),
         ("updated/s", Shown::Rate("updated", Quantity::Count)),
-        ("hot%", Shown::Percent { part: "hot", whole: "updated" }),
+        ("hot%", Shown::ShareOfGrowth { part: "hot", whole: "updated" }),
         ("deleted/s", Shown::Rate("deleted", Quantity::Count)),
         ("live", Shown::Gauge("live", Quantity::Count)),
         ("dead", Shown::Gauge("dead", Quantity::Count)),

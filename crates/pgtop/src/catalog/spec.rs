@@ -2,7 +2,8 @@
 //! what is shown.
 //!
 //! Texts and gauges are shown as they stand, and of counters what was counted since the frame
-//! before. Bound: at most `ROWS_MAX` rows of a view are read.
+//! before. A column `stats_reset` says when a row's counters began. Bound: at most `ROWS_MAX` rows
+//! of a view are read.
 
 /// Rows of a view that are read at most.
 pub(crate) const ROWS_MAX: usize = 1000;
@@ -23,6 +24,8 @@ pub(crate) enum Shown {
     Label(&'static str),
     /// The number as it stands.
     Gauge(&'static str, Quantity),
+    /// How much a counter has grown.
+    Growth(&'static str, Quantity),
     /// How much a counter has grown in a second.
     Rate(&'static str, Quantity),
     /// By how much one counter has grown for each of another.
@@ -31,8 +34,17 @@ pub(crate) enum Shown {
     ShareOfAll(&'static str),
     /// Of the growth of two counters, the share of the first.
     ShareOfBoth(&'static str, &'static str),
+    /// A counter's growth as a share of another's.
+    ShareOfGrowth { part: &'static str, whole: &'static str },
     /// One number as a share of another.
     Percent { part: &'static str, whole: &'static str },
+}
+
+impl Shown {
+    /// Whether it is the text of this column.
+    pub(crate) fn is_label(self, wanted: &str) -> bool {
+        matches!(self, Self::Label(column) if column == wanted)
+    }
 }
 
 /// A view of a catalog.

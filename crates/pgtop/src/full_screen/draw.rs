@@ -144,6 +144,11 @@ fn bottom(screen: &TopScreen, pane: &mut Pane<'_>) {
     let filter = screen.options.filter.shown();
     if !filter.is_empty() {
         pieces.push((Ink::Second, format!("filter: {}  ", cut(&filter, 60, pane.style()))));
+        let unanswered = screen.view().unanswered(&screen.options.filter);
+        if !unanswered.is_empty() {
+            let text = format!("this view has no {}: all rows are shown  ", unanswered.join(", "));
+            pieces.push((Ink::Alarm, text));
+        }
     }
     if let Some(frame) = tab.shown() {
         pieces.extend(frame.missing.iter().map(|text| (Ink::Faint, format!("{text}  "))));

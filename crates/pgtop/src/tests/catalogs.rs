@@ -69,6 +69,14 @@ fn statements_are_counted_between_two_frames_as_the_server_counts_them() {
     let seconds = (after.time_us - frame.time_us) as f64 / 1e6;
     let calls = number(&list, statement, "calls/s") * seconds;
     assert!((calls - 5.0).abs() < 1e-6, "{calls}");
+    // Also where there are more by then than there were before.
+    server.query(url, "SELECT \"odd one\".pg_stat_statements_reset()");
+    run(8);
+    let last = source.frame(&wanted).unwrap();
+    let list = super::catalogs::list(PgView::Statements, &last, &after);
+    let seconds = (last.time_us - after.time_us) as f64 / 1e6;
+    let calls = number(&list, statement, "calls/s") * seconds;
+    assert!((calls - 8.0).abs() < 1e-6, "{calls}");
 }
 
 #[test]
@@ -79,14 +87,16 @@ fn tables_and_indexes_and_databases_are_those_of_psql() {
         &url,
         "CREATE TABLE t (id int PRIMARY KEY, v text) WITH (autovacuum_enabled = false)",
     );
-    let mut source = source(&url);
-    let wanted = request(&[PgView::Tables, PgView::Indexes, PgView::Databases]);
-    let before = source.frame(&wanted).unwrap();
+    server.query(&url, "INSERT INTO t VALUES (0, 'x'); UPDATE t SET v = 'z'");
     // A session hands its counts over when it ends, which `psql` does not wait for.
     let others = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND \
                   pid <> pg_backend_pid() AND application_name = 'psql'";
+    until(&server, &url, others, "0");
+    let mut source = source(&url);
+    let wanted = request(&[PgView::Tables, PgView::Indexes, PgView::Databases]);
+    let before = source.frame(&wanted).unwrap();
     server.query(&url, "INSERT INTO t SELECT g, 'x' FROM generate_series(1, 1000) g");
-    server.query(&url, "UPDATE t SET v = 'y' WHERE id = 7");
+    server.query(&url, "UPDATE t SET id = -7 WHERE id = 7");
     server.query(&url, "DELETE FROM t WHERE id > 990");
     until(&server, &url, others, "0");
     let frame = source.frame(&wanted).unwrap();
@@ -129,9 +139,33 @@ fn tables_and_indexes_and_databases_are_those_of_psql() {
         let counted = number(&tables, "public.t", title) * seconds;
         assert!((counted - wanted).abs() < 1e-6, "{title}: {counted}");
     }
+    // The update before left the key as it was, that between the frames did not.
+    assert_eq!(number(&tables, "public.t", "hot%"), 0.0);
+    let databases = list(PgView::Databases, &frame, &before);
+    assert!(databases.rows.iter().all(|row| row.cells[11].number == Some(0.0)), "deadlocks");
     let header = crate::HeaderFigures::of(&frame, Some(&before), 60.0).rates.unwrap();
     let inserted = header.rows[1] * header.interval_s;
     assert!(inserted.round() >= 1000.0, "{inserted}");
+}
+
+#[test]
+fn a_catalog_is_filtered_by_the_fields_it_has_and_names_those_it_lacks() {
+    let server = Postgres::shared();
+    let mut source = source(&server.database());
+    let frame = source.frame(&request(&[PgView::Databases])).unwrap();
+    let filter = crate::SessionFilter {
+        user: crate::FieldMatch::parse("nobody").unwrap(),
+        database: crate::FieldMatch::parse("/^template/").unwrap(),
+        ..SessionFilter::default()
+    };
+    let frames = ViewedFrames { frame: &frame, before: None, slow_threshold_s: 60.0 };
+    let shown = PgView::Databases.listing(&frames, &filter, PgView::Databases.order());
+    let mut names: Vec<&str> = shown.rows.iter().map(|row| row.cells[0].text.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["template0", "template1"]);
+    assert_eq!(PgView::Databases.unanswered(&filter), ["user"]);
+    assert_eq!(PgView::Locks.unanswered(&filter), ["user", "database"]);
+    assert!(PgView::Running.unanswered(&filter).is_empty());
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Lists rows of catalogs: what stands there, and what was counted since the frame before.
 //!
-//! Rows are told apart by the view's keys. A row that is new counts from 0. A counter that went
-//! down was reset, and counts from 0 as well: its growth is then at least what is shown.
+//! Rows are told apart by the view's keys. A row that is new counts from 0. So does one whose
+//! counters were reset since, as `stats_reset` or a counter that went down says. Without the former
+//! the growth is at least what is shown.
+//! Of the filter for sessions, a view knows the text, and user and database where it has them.
 //! Invariant: without a frame before there is no rate, and none of a time that did not pass.
 
 use std::collections::HashMap;
@@ -65,8 +67,17 @@ pub(super) fn listing(
     });
     let is_met = |row: &ListRow| {
         filter.text.as_ref().is_none_or(|wanted| row.cells.iter().any(|it| wanted.is_met(&it.text)))
+            && filter.fields().into_iter().all(|(column, wanted)| {
+                let at = view.columns.iter().position(|(_, shown)| shown.is_label(column));
+                at.is_none_or(|at| wanted.is_met(&row.cells[at].text))
+            })
     };
     ViewList { columns, rows: rows.filter(is_met).collect() }
+}
+
+/// Whether a view has a field that sessions are filtered by. Any cell may be the text.
+pub(super) fn answers(view: &CatalogView, field: &str) -> bool {
+    field == "text" || view.columns.iter().any(|(_, shown)| shown.is_label(field))
 }
 
 fn key(view: &CatalogView, grid: &Grid, row: &[SqlScalar]) -> String {
@@ -87,6 +98,7 @@ impl GrownGrid<'_> {
             }
             Shown::Gauge("pid", _) => gauge("pid").map(|it| ListCell::number(it, it.to_string())),
             Shown::Gauge(column, unit) => gauge(column).map(|number| units::cell(number, unit)),
+            Shown::Growth(counter, unit) => growth(counter).map(|it| units::cell(it, unit)),
             Shown::Rate(counter, unit) => growth(counter)
                 .zip(seconds)
                 .map(|(growth, seconds)| units::cell(growth / seconds, unit)),
@@ -102,6 +114,10 @@ impl GrownGrid<'_> {
                 .zip(growth(other))
                 .filter(|(one, other)| one + other > 0.0)
                 .map(|(one, other)| units::percent(one / (one + other))),
+            Shown::ShareOfGrowth { part, whole } => growth(part)
+                .zip(growth(whole))
+                .filter(|(_, whole)| *whole > 0.0)
+                .map(|(part, whole)| units::percent(part / whole)),
             Shown::Percent { part, whole } => gauge(part)
                 .zip(gauge(whole))
                 .filter(|(_, whole)| *whole > 0.0)
@@ -114,7 +130,9 @@ impl GrownGrid<'_> {
     fn growth(&self, view: &CatalogView, row: &[SqlScalar], counter: &str) -> Option<f64> {
         let before = self.before.as_ref()?;
         let now = self.grid.value(row, counter).number()?;
+        let began = |grid: &Grid, row| grid.value(row, "stats_reset").shown();
         let old = before.rows.get(&key(view, self.grid, row));
+        let old = old.filter(|old| began(before.grid, old) == began(self.grid, row));
         let old = old.and_then(|row| before.grid.value(row, counter).number()).unwrap_or(0.0);
         Some(if now >= old { now - old } else { now })
     }

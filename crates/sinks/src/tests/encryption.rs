@@ -59,8 +59,11 @@ fn sends_nothing_readable_when_encryption_is_required() {
 #[test]
 fn names_a_file_of_certificates_that_is_missing() {
     for (bench, _) in each() {
-        let url = format!("{}?sslmode=verify-full&sslrootcert=/no/such.pem", bench.url);
-        let error = prepare(&url).unwrap_err();
-        assert!(error.to_string().contains("`/no/such.pem`"), "{error}");
+        // Who names authorities wants them to be asked, also where encryption is only required.
+        for mode in ["verify-full", "require"] {
+            let url = format!("{}?sslmode={mode}&sslrootcert=/no/such.pem", bench.url);
+            let error = prepare(&url).unwrap_err();
+            assert!(error.to_string().contains("`/no/such.pem`"), "{mode}: {error}");
+        }
     }
 }

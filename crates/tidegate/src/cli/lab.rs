@@ -8,6 +8,7 @@ mod load;
 mod probe;
 mod report;
 mod strace;
+mod written;
 
 use clap::Subcommand;
 
@@ -16,6 +17,7 @@ pub(crate) use load::{LoadArgs, Rate};
 pub(crate) use probe::{HttpArgs, PluginArgs, ProbeArgs};
 pub(crate) use report::ReportArgs;
 pub(crate) use strace::StraceArgs;
+pub(crate) use written::WrittenArgs;
 
 /// What to measure, and how.
 #[derive(Debug, Subcommand)]

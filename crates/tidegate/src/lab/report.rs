@@ -10,8 +10,6 @@
 
 mod source;
 
-use std::path::Path;
-
 use anyhow::{Context, Result, bail};
 use exchange::Filter;
 use lab::import::ReadOptions;
@@ -20,9 +18,9 @@ use lab::{Report, ReportOptions};
 use verdicts::Series;
 
 use super::misuse::misused;
+use super::written;
 use crate::cli::ReportArgs;
 use crate::events::time::moment;
-use crate::output;
 
 /// `tidegate lab report`
 pub(super) fn run(args: &ReportArgs) -> Result<()> {
@@ -49,26 +47,11 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
         Some(other) => Report::versus(&series, other, is_paired, &options),
         None => Report::new(&series, &options),
     };
-    write(args, &report)
-}
-
-fn write(args: &ReportArgs, report: &Report<'_>) -> Result<()> {
-    let file = args.output.as_deref().filter(|path| *path != Path::new("-"));
-    let text = match args.format.as_str() {
+    written::write(&args.written, |style| match args.format.as_str() {
         "json" => report.to_json() + "\n",
         "html" => report.to_html(),
-        _ => {
-            let mut style = output::style();
-            style.width = args.width.unwrap_or(style.width);
-            style.ascii |= args.ascii;
-            style.colour &= file.is_none();
-            report.to_text(&style)
-        }
-    };
-    match file {
-        Some(path) => output::write(path, &text),
-        None => output::print(&text),
-    }
+        _ => report.to_text(style),
+    })
 }
 
 /// Several files of calls to one thing as one series; a file of two targets stands alone.

@@ -20,9 +20,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
+use super::written;
 use crate::cli::StraceArgs;
 use crate::hint::Hint;
-use crate::output;
 use crate::progress::Progress;
 use crate::unpacked::Unpacked;
 
@@ -43,22 +43,11 @@ pub(super) fn run(args: &StraceArgs) -> Result<()> {
         Some(pid) => traced(args, pid)?,
         None => read(args)?,
     };
-    let file = args.output.as_deref().filter(|path| *path != Path::new("-"));
-    let text = match args.format.as_str() {
+    written::write(&args.written, |style| match args.format.as_str() {
         "ndjson" => report.to_ndjson(),
         "html" => report.to_html(&args.source),
-        _ => {
-            let mut style = output::style();
-            style.width = args.width.unwrap_or(style.width);
-            style.ascii |= args.ascii;
-            style.colour &= file.is_none();
-            report.to_text(&style)
-        }
-    };
-    match file {
-        Some(path) => output::write(path, &text),
-        None => output::print(&text),
-    }
+        _ => report.to_text(style),
+    })
 }
 
 /// The process that a source names.

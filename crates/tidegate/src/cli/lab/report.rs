@@ -10,6 +10,8 @@ use std::path::PathBuf;
 use clap::Args;
 use stdx::Span;
 
+use super::written::WrittenArgs;
+
 pub(super) const EXAMPLE: &str = "\
 Examples: tidegate lab report --from latencies.csv
           tidegate lab report --from access.log --format html -o a.html
@@ -39,15 +41,9 @@ pub(crate) struct ReportArgs {
     /// How to write the report.
     #[arg(long, value_parser = ["text", "json", "html"], default_value = "text")]
     pub format: String,
-    /// Where to write it, instead of standard output.
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Columns of the text [default: those of the terminal, or 100].
-    #[arg(long, value_name = "N")]
-    pub width: Option<usize>,
-    /// Write the text in ASCII.
-    #[arg(long)]
-    pub ascii: bool,
+    /// Where to, and in which width.
+    #[command(flatten)]
+    pub written: WrittenArgs,
 
     /// Only exchanges that this filter lets through, such as 'status == 200 and total > 50ms'.
     #[arg(long = "where", value_name = "FILTER")]

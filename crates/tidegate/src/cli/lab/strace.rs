@@ -2,10 +2,10 @@
 //!
 //! Plain data that clap parses; doc comments are what `--help` prints.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use stdx::Span;
+
+use super::written::WrittenArgs;
 
 pub(super) const EXAMPLE: &str = "\
 Examples: strace -f -ttt -T -yy -s 100 -o trace.txt -p PID; tidegate lab strace trace.txt
@@ -28,13 +28,7 @@ pub(crate) struct StraceArgs {
     /// How to write the report.
     #[arg(long, value_parser = ["text", "ndjson", "html"], default_value = "text")]
     pub format: String,
-    /// Where to write it, instead of standard output.
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Columns of the text [default: those of the terminal, or 100].
-    #[arg(long, value_name = "N")]
-    pub width: Option<usize>,
-    /// Write the text in ASCII.
-    #[arg(long)]
-    pub ascii: bool,
+    /// Where to, and in which width.
+    #[command(flatten)]
+    pub written: WrittenArgs,
 }
