@@ -55,7 +55,14 @@ pub enum PgError {
 impl From<tokio_postgres::Error> for PgError {
     fn from(error: tokio_postgres::Error) -> Self {
         let Some(server) = error.as_db_error() else {
-            return Self::Lost(Chain(&error).to_string());
+            let text = Chain(&error).to_string();
+            // The driver is asked by nobody who could give it one.
+            return Self::Lost(match text.contains("password missing") {
+                true => "the server asks for a password: `--prompt`, `PGPASSWORD`, or a line of \
+                         `~/.pgpass` that only you may read (mode 600)"
+                    .to_owned(),
+                false => text,
+            });
         };
         let state = server.code().code().to_owned();
         let message = server.message().to_owned();

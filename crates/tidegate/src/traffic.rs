@@ -86,7 +86,7 @@ pub(crate) fn command(args: &TrafficArgs) -> Result<()> {
         let (counts, dropped) = (&seen.counts, seen.dropped + losses.dropped);
         let about = ReportAbout { source: &name, selected: &selected, counts, dropped };
         report(args, &seen.tally, &about)?;
-        return seen.watched.map_or(Ok(()), |watched| ended(watched, &vlogdump, losses));
+        return seen.watched.map_or(Ok(()), |watched| ended((&name, watched), &vlogdump, losses));
     }
     let mut status = StatusLine::new();
     let seen = |counts: &WatchCounts| {
@@ -113,7 +113,7 @@ pub(crate) fn command(args: &TrafficArgs) -> Result<()> {
         let (counts, dropped) = (&watched.counts, losses.dropped);
         report(args, &tally, &ReportAbout { source: &name, selected: &selected, counts, dropped })?;
     }
-    ended(watched, &vlogdump, losses)
+    ended((&name, watched), &vlogdump, losses)
 }
 
 /// Lets signals end the watch, so that what was seen so far is shown, and the terminal given back.
@@ -157,7 +157,7 @@ fn source_name(args: &TrafficArgs) -> String {
 
 /// Says how a watch has ended.
 fn ended(
-    watched: Result<Watched, WatchError>,
+    (name, watched): (&str, Result<Watched, WatchError>),
     vlogdump: &VlogdumpOptions,
     losses: SourceLosses,
 ) -> Result<()> {
@@ -169,7 +169,9 @@ fn ended(
         // Whoever read has seen enough.
         Err(WatchError::Write(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         Err(error @ WatchError::Query(_)) => Err(misused(error)),
-        Err(error @ WatchError::UnknownFormat { .. }) => Err(Error::new(error).context(NO_FORMAT)),
+        Err(error @ WatchError::UnknownFormat { .. }) => {
+            Err(Error::new(error).context(NO_FORMAT).context(format!("read {name}")))
+        }
         Err(error) => Err(error.into()),
     }
 }

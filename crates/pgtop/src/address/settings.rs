@@ -189,7 +189,10 @@ impl ConnectionSettings {
 
     fn read_url(&mut self, text: &str) -> Result<(), AddressError> {
         // Not the text itself, which may hold a password.
-        let wrong = || AddressError::Value { text: "postgres://…".to_owned(), wanted: "URL" };
+        let wrong = || AddressError::Value {
+            text: "postgres://…".to_owned(),
+            wanted: "URL; write `/`, `?`, `@` and `%` in it as %2F, %3F, %40, %25",
+        };
         let (_, rest) = text.split_once("://").ok_or_else(wrong)?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (place, database) = rest.split_once('/').unwrap_or((rest, ""));

@@ -175,7 +175,7 @@ fn what_is_no_log_is_said_on_the_screen_and_after_it() {
     screen.press("q");
     let (status, is_as_before) = screen.end();
     assert!(status.code() == Some(1) && is_as_before, "{status}");
-    screen.wait_for(&["error: no line of 10"]);
+    screen.wait_for(&["error: read ", "no line of 10"]);
     let (code, _, err) = run(&["traffic", "--screen", "none"], folder.path());
     assert!(code == 1 && err.contains("stdout is no terminal"), "{code} {err}");
 }
