@@ -101,3 +101,12 @@ pub enum LabError {
     #[error(transparent)]
     Load(#[from] load::LoadError),
 }
+
+/// What the system says, without its number.
+pub(crate) fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_lowercase());
+    first.into_iter().chain(letters).collect()
+}

@@ -77,7 +77,7 @@ pub fn read(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<SeriesSet
     }
     if let Format::Generator(generator) = format {
         let series = generators::read(generator, name, bytes, options)?;
-        return Ok(SeriesSet { series, is_paired: false });
+        return Ok(SeriesSet { series, ..SeriesSet::default() });
     }
     let mut rows = SeriesBuilder::new(name, options);
     match format {
@@ -87,7 +87,7 @@ pub fn read(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<SeriesSet
         Format::Nginx => nginx::read(bytes, &mut rows)?,
         Format::Csv => csv::read(bytes, &mut rows)?,
     }
-    Ok(SeriesSet { series: vec![rows.into_series()?], is_paired: false })
+    Ok(SeriesSet { series: vec![rows.into_series()?], ..SeriesSet::default() })
 }
 
 fn format_of(bytes: &[u8]) -> Format {

@@ -10,6 +10,7 @@
 //! | [`command`] | runs of a command |
 //! | [`import`] | files of others, the journal, a [`session_file`] |
 //!
+//! [`watch()`] gathers calls and the host's signals for days; [`read_recording`] reads them.
 //! Traces of system calls are no calls of that kind: [`strace`] reads and judges them by itself.
 //! Invariant: a call that failed and a row that is bad are counted in the series, with the reason.
 //! Calls that are left aside on purpose are not: warm-up, partners of failed calls, other times.
@@ -26,10 +27,12 @@ pub mod probe;
 mod report;
 pub mod session_file;
 pub mod strace;
+mod watch;
 
 pub use error::LabError;
 pub use hdr::{IntervalLog, write_percentiles};
 pub use report::{
-    CallCounts, LatencyHistogram, PhaseSummary, Report, ReportOptions, TimeMoments, Versus, Words,
-    in_words,
+    Beside, CallCounts, LatencyHistogram, PhaseSummary, Report, ReportOptions, TimeMoments, Versus,
+    Words, in_words,
 };
+pub use watch::{Recording, WatchPlan, WatchProgress, is_recording, read_recording, watch};

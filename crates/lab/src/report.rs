@@ -13,8 +13,10 @@
 //! Never here: a change of the series, files, terminals. No failure: without calls figures are
 //! absent or 0, and the verdict is `unclear`.
 
+mod beside;
 mod html;
 mod sentences;
+mod story;
 mod text;
 mod words;
 
@@ -27,6 +29,8 @@ use verdicts::{
     UNTRACKED, Verdict, apart, attributes, judge, paired, significant, steps, unpaired,
 };
 
+pub use beside::Beside;
+use words::tooth_ms;
 pub use words::{Words, in_words};
 
 /// Quantiles that are reported, where the series is long enough to have them.
@@ -95,6 +99,9 @@ pub struct Report<'a> {
     /// What it is compared with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub versus: Option<Box<Versus<'a>>>,
+    /// What was measured beside the calls, where anything was.
+    #[serde(flatten)]
+    pub beside: Option<Box<Beside>>,
     #[serde(skip)]
     series: &'a Series,
     #[serde(skip)]
@@ -208,6 +215,7 @@ impl<'a> Report<'a> {
             histogram,
             notes: &series.notes,
             versus: None,
+            beside: None,
             series,
             shares: found.shares,
         }
@@ -324,14 +332,6 @@ impl TimeAxis {
         let text = format!("{value:.3}");
         format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'))
     }
-}
-
-/// Where a tooth of a comb stands.
-fn tooth_ms(comb: &Quantised, k: u64) -> f64 {
-    if comb.spacing == "geometric" {
-        return comb.offset_ms + comb.quantum_ms * 2_f64.powi(i32::try_from(k).unwrap_or(i32::MAX));
-    }
-    comb.offset_ms + k as f64 * comb.quantum_ms
 }
 
 fn moments(sorted: &Sorted) -> Option<TimeMoments> {

@@ -28,7 +28,7 @@ use std::io;
 
 use serde::ser::{Serialize, SerializeSeq, Serializer};
 use serde::{Deserialize, Serialize as SerializeDerive};
-use verdicts::{Attribute, AttributeValues, LeftOut, PhaseColumn, Series};
+use verdicts::{Attribute, AttributeValues, LeftOut, PhaseColumn, Series, Signals};
 
 /// The value of `format`; the number changes when an older reader would misread a file.
 pub const FORMAT: &str = "tidegate-lab/1";
@@ -40,6 +40,8 @@ pub struct SeriesSet {
     pub series: Vec<Series>,
     /// Whether call i of one was measured beside call i of the other.
     pub is_paired: bool,
+    /// Signals of the host beside the first, where they were measured.
+    pub signals: Option<Signals>,
 }
 
 /// Writes series to `out` as one line of JSON.
@@ -71,7 +73,7 @@ pub fn read(bytes: &[u8]) -> Result<SeriesSet, String> {
         return Err(format!("its format is `{}`; this reads `{FORMAT}`", file.format));
     }
     let series = file.series.into_iter().map(SeriesIn::checked).collect::<Result<_, _>>()?;
-    Ok(SeriesSet { series, is_paired: file.paired })
+    Ok(SeriesSet { series, is_paired: file.paired, signals: None })
 }
 
 #[derive(SerializeDerive)]

@@ -1,6 +1,6 @@
 //! Formats figures for people: two or three digits that matter, and a unit.
 //!
-//! Times, ticks of axes, values with their interval, shares, p-values, counts.
+//! Times, ticks of axes, values with their interval, shares, p-values, counts, bytes.
 //! Invariant: a time or a share that is not finite reads as `unknown`, and so does a p-value that
 //! is no number. Other functions take finite numbers. No time reads as a power of ten; a p-value
 //! may.
@@ -81,6 +81,17 @@ pub fn p(p: f64) -> String {
         _ if p > 1e-300 => format!("p = {p:.0e}"),
         _ => "p < 1e-300".to_owned(),
     }
+}
+
+/// Returns bytes as `512 B`, `8.2 kB`, `1.34 GB`: a kB has 1,000 bytes.
+pub fn bytes(bytes: f64) -> String {
+    const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
+    if !bytes.is_finite() {
+        return "unknown".to_owned();
+    }
+    let step = (0..UNITS.len() - 1).find(|step| bytes.abs() < 999.5 * 1000_f64.powi(*step as i32));
+    let step = step.unwrap_or(UNITS.len() - 1);
+    format!("{} {}", digits(bytes / 1000_f64.powi(step as i32), 3), UNITS[step])
 }
 
 /// Returns a count with commas between thousands.

@@ -36,7 +36,7 @@ pub(crate) use events::{
 pub(crate) use explain::ExplainArgs;
 pub(crate) use lab::{
     BenchArgs, HttpArgs, LabCommand, LoadArgs, PluginArgs, ProbeArgs, Rate, ReportArgs, StraceArgs,
-    WrittenArgs,
+    WatchArgs, WrittenArgs,
 };
 pub(crate) use model::{GroupingArg, LinesArgs, ModelCommand, PrecisionArg};
 pub(crate) use pgtop::PgtopArgs;

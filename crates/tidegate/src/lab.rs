@@ -14,6 +14,7 @@ mod misuse;
 mod probe;
 mod report;
 mod strace;
+mod watch;
 mod written;
 
 pub(crate) use audited::recorder as action_recorder;
@@ -33,6 +34,7 @@ pub(crate) fn command(command: LabCommand) -> Result<()> {
         LabCommand::Probe(args) => probe::run(&args),
         LabCommand::Report(args) => report::run(&args),
         LabCommand::Strace(args) => strace::run(&args),
+        LabCommand::Watch(args) => watch::run(&args),
     }
 }
 

@@ -7,6 +7,8 @@
 //! | [`judge`] | how the times are distributed |
 //! | [`steps`] | which step makes slow calls slow |
 //! | [`attributes`] | which property slow calls share |
+//! | [`signals`] | which signal of the host goes together with slow calls |
+//! | [`cores`] | whether all cores stalled at once |
 //! | [`Split`], [`apart`] | which calls are slow; one call of each burst, which is for [`judge`] |
 //! | [`paired`], [`unpaired`] | how two samples of numbers differ |
 //! | [`Sorted`] | quantiles of a sample |
@@ -23,12 +25,14 @@
 mod attributes;
 mod bursts;
 pub mod calibration;
+mod cores;
 mod count_tests;
 mod distribution;
 mod paired;
 mod quantiles;
 mod random;
 mod series;
+mod signals;
 mod significance;
 mod split;
 mod steps;
@@ -36,10 +40,12 @@ mod verdict;
 
 pub use attributes::{attributes, significant};
 pub use bursts::{BURST, apart};
+pub use cores::{CoresVerdict, STALL_MS, cores};
 pub use distribution::judge;
 pub use paired::{Difference, paired, unpaired};
 pub use quantiles::{Quantile, Sorted};
 pub use series::{Attribute, AttributeValues, LeftOut, PhaseColumn, Series};
+pub use signals::{SignalColumn, SignalKind, SignalLooks, SignalVerdict, Signals, signals};
 pub use significance::{MODES_P_MAX, SHARED_RATE_P_MIN};
 pub use split::Split;
 pub use steps::{Steps, UNTRACKED, steps};

@@ -16,9 +16,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cores::CoresVerdict;
+use crate::signals::SignalVerdict;
 use crate::significance::{
-    ATTRIBUTE_P_MAX, COMB_DRAWS, COMB_FALSE_ALARM_RATE, LOCKED_P_MAX, MODES_DRAWS, MODES_P_MAX,
-    STEP_P_MAX,
+    ATTRIBUTE_P_MAX, COMB_DRAWS, COMB_FALSE_ALARM_RATE, CORES_P_MAX, CORES_SHIFTS, LOCKED_P_MAX,
+    MODES_DRAWS, MODES_P_MAX, SIGNAL_DRAWS, SIGNAL_P_MAX, STEP_P_MAX,
 };
 
 /// One statement about a series.
@@ -42,6 +44,10 @@ pub enum Verdict {
     Excess(ExcessVerdict),
     /// Slow calls share a property.
     Attribute(AttributeVerdict),
+    /// A signal of the host goes together with slow calls.
+    Signal(SignalVerdict),
+    /// Which cores of the host stalled together.
+    Cores(CoresVerdict),
     /// Nothing can be said, for a reason.
     Unclear(Unclear),
 }
@@ -68,6 +74,8 @@ impl Verdict {
             Self::Locked(_) => (Some(LOCKED_P_MAX), None),
             Self::Step(_) => (Some(STEP_P_MAX), None),
             Self::Attribute(_) => (Some(ATTRIBUTE_P_MAX), None),
+            Self::Signal(_) => (Some(SIGNAL_P_MAX), Some(SIGNAL_DRAWS)),
+            Self::Cores(_) => (Some(CORES_P_MAX), Some(CORES_SHIFTS)),
             Self::Outside(_) | Self::Excess(_) | Self::Unclear(_) => (None, None),
         };
         Judged { false_alarm_rate, draws_max }

@@ -13,6 +13,8 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use crate::error::plain;
+
 /// Makes calls to one target, one after the other.
 pub(crate) trait Caller: Send {
     /// Makes everything ready that is no part of the call; `number` stands for `{n}`.
@@ -124,15 +126,6 @@ impl Stopwatch {
             _ => Err(CallFailure::timed_out(step)),
         }
     }
-}
-
-/// What the system says, without its number.
-fn plain(error: &io::Error) -> String {
-    let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or_default();
-    let mut letters = text.chars();
-    let first = letters.next().map(|letter| letter.to_ascii_lowercase());
-    first.into_iter().chain(letters).collect()
 }
 
 #[cfg(test)]

@@ -75,6 +75,12 @@ pub(super) fn gather(plan: &Plan, mut left: ProbeRecord, is_interrupted: bool) -
     ProbeResult { series: series.collect(), is_paired: lonely.is_some(), is_interrupted }
 }
 
+/// A series of some calls of a target, which are put in order.
+pub(super) fn batch(calls: &mut [FinishedCall], origin_unix_ms: f64) -> Series {
+    calls.sort_unstable_by_key(|call| call.due);
+    one(&calls.iter().collect::<Vec<_>>(), origin_unix_ms)
+}
+
 fn one(calls: &[&FinishedCall], origin_unix_ms: f64) -> Series {
     let mut series = Series {
         origin_unix_ms: Some(origin_unix_ms),

@@ -49,7 +49,7 @@ pub struct Progress {
 pub(crate) struct Scheduler<'p> {
     plan: &'p Plan,
     http: Arc<HttpOptions>,
-    origin: Origin,
+    pub(crate) origin: Origin,
     schedule: Schedule,
     threads: WorkerThreads,
     steps: ClockSteps,
@@ -81,9 +81,8 @@ pub(crate) struct ProbeRecord {
 impl<'p> Scheduler<'p> {
     /// # Errors
     /// When a target cannot be called.
-    pub(crate) fn new(plan: &'p Plan) -> Result<Self, LabError> {
+    pub(crate) fn new(plan: &'p Plan, origin: Origin) -> Result<Self, LabError> {
         let http = Arc::new(plan.http.clone());
-        let origin = Origin::now();
         Ok(Self {
             plan,
             origin,
@@ -102,14 +101,15 @@ impl<'p> Scheduler<'p> {
         })
     }
 
-    /// Makes the calls; returns whether it was stopped early.
+    /// Makes the calls; returns whether it was stopped early. `watch` may take calls that ended,
+    /// which are then in no series of this probe.
     ///
     /// # Errors
     /// When the system has no threads left.
     pub(crate) fn serve(
         &mut self,
         stop: &AtomicBool,
-        watch: &mut dyn FnMut(&Progress),
+        watch: &mut dyn FnMut(&Progress, &mut Vec<FinishedCall>),
     ) -> Result<bool, LabError> {
         loop {
             if stop.load(Ordering::Relaxed) {
@@ -126,7 +126,7 @@ impl<'p> Scheduler<'p> {
                 self.note(call);
             }
             self.progress.elapsed = Duration::from_nanos(self.origin.ns());
-            watch(&self.progress);
+            watch(&self.progress, &mut self.calls);
         }
     }
 

@@ -14,6 +14,7 @@ use screen::Ink;
 use verdicts::Sorted;
 
 use super::Report;
+use super::beside::SignalRow as _;
 use super::sentences::{comparison, line_title, summary};
 use super::words::{in_words, named};
 use screen::number::{count, p, percent, time};
@@ -36,7 +37,12 @@ impl HtmlReport<'_> {
         let mut out = format!("<header>\n<h1>{}</h1>\n", escaped(name));
         out += &format!("<p class=\"faint\">{}</p>\n", escaped(&summary(self.0)));
         out += &self.reasons();
-        out += "</header>\n<section>\n<h2>Verdict</h2>\n";
+        out += "</header>\n";
+        if let Some(story) = self.0.story() {
+            let story = with_code(&story);
+            out += &format!("<section>\n<h2>What happened</h2>\n<p>{story}</p>\n</section>\n");
+        }
+        out += "<section>\n<h2>Verdict</h2>\n";
         out += &self.verdicts();
         if let Some(text) = comparison(self.0) {
             out += &format!("<p>{}</p>\n", escaped(&text));
@@ -48,6 +54,7 @@ impl HtmlReport<'_> {
             out += &self.quantiles();
             out += &self.steps();
             out += &self.attributes();
+            out += &self.beside();
         }
         if let Some(versus) = &self.0.versus {
             let (name, summary) = (escaped(versus.report.name), escaped(&summary(&versus.report)));
@@ -239,6 +246,24 @@ impl HtmlReport<'_> {
         let heads = ["", "slow", "typical", "points more", "by chance"];
         let drawing = svg::pairs(title, ["of slow calls", "of typical calls"], &pairs, true);
         figure("Attributes", &drawing, &folded(&table(&heads, rows)))
+    }
+
+    /// The signals of the host, and what a trace shows.
+    fn beside(&self) -> String {
+        let Some(beside) = &self.0.beside else { return String::new() };
+        let mut out = String::new();
+        if !beside.signals.is_empty() {
+            let heads = ["signal", "slow", "typical", "explains", "95 %", "lag", "p"];
+            let rows = beside.signals.iter().map(|look| (look.row(), look.is_significant()));
+            let table = table(&heads, rows);
+            out += &format!("<section>\n<h2>Signals of the host</h2>\n{table}</section>\n");
+        }
+        if let Some(trace) = &beside.trace {
+            out += "<section>\n<h2>System calls</h2>\n";
+            out += &trace.to_fragment();
+            out += "</section>\n";
+        }
+        out
     }
 
     fn notes(&self) -> String {

@@ -53,12 +53,19 @@ impl TextReport<'_> {
                 out += &body;
             }
         };
+        section("What happened", self.story());
         section(line_title(self.report), self.line());
         section("Calls by latency", self.histogram());
         section("Quantiles, with 95 % intervals", self.quantiles());
         section("Steps", self.steps());
         section("Steps, slow calls against typical ones", self.step_table());
         section("Attributes, slow calls against typical ones", self.attributes());
+        if let Some(beside) = &self.report.beside {
+            section("Signals of the host, in slow calls and beside them", beside.table(style));
+            if let Some(trace) = &beside.trace {
+                section("System calls", trace.to_text(style));
+            }
+        }
         section("Notes", bullets(self.report.notes.iter().map(String::as_str), style));
         if let Some(versus) = &self.report.versus {
             let second = TextReport { report: &versus.report, style };
@@ -68,6 +75,14 @@ impl TextReport<'_> {
         }
         out += &heading("Verdict");
         out + &self.verdicts() + &self.difference()
+    }
+
+    fn story(&self) -> String {
+        let mut out = String::new();
+        if let Some(story) = self.report.story() {
+            push_wrapped(&mut out, &story, 0, self.style);
+        }
+        out
     }
 
     /// What was called, how often, when, and what failed.

@@ -12,11 +12,10 @@
 
 use screen::Ink;
 use verdicts::{
-    AttributeVerdict, ExcessVerdict, MODES_P_MAX, Modality, Outside, PhaseLock, Quantised,
-    SHARED_RATE_P_MIN, StepShare, StepVerdict, Verdict,
+    AttributeVerdict, CoresVerdict, ExcessVerdict, MODES_P_MAX, Modality, Outside, PhaseLock,
+    Quantised, SHARED_RATE_P_MIN, SignalKind, SignalVerdict, StepShare, StepVerdict, Verdict,
 };
 
-use super::tooth_ms;
 use screen::number::{count, digits, exact, interval, p, percent, time};
 
 /// Steps whose parts of the excess are named one by one.
@@ -62,6 +61,8 @@ fn plain_words(verdict: &Verdict) -> Words {
         Verdict::Outside(found) => outside(found),
         Verdict::Excess(found) => excess(found),
         Verdict::Attribute(found) => attribute(found),
+        Verdict::Signal(found) => signal(found),
+        Verdict::Cores(found) => cores(found),
         Verdict::Unclear(unclear) => {
             words("unclear", format!("{}.", unclear.reason), Vec::new(), Ink::Plain)
         }
@@ -294,6 +295,76 @@ fn excess(found: &ExcessVerdict) -> Words {
     words("excess", sentence, figures, Ink::Plain)
 }
 
+fn signal(found: &SignalVerdict) -> Words {
+    let how = match found.lag_ms {
+        lag if lag > 0.0 => format!("follows slow calls, by {}", time(lag)),
+        lag if lag < 0.0 => format!("goes before slow calls, by {}", time(-lag)),
+        _ => "goes together with slow calls".to_owned(),
+    };
+    let sentence = format!(
+        "`{}` {how}, and explains {} of them ({} to {}).",
+        found.signal,
+        percent(found.explained),
+        percent(found.ci[0]),
+        percent(found.ci[1])
+    );
+    let second = if found.kind == SignalKind::Sum { " a second" } else { "" };
+    let figures = vec![
+        format!(
+            "{}{second} in slow calls, {} beside them; {}",
+            amount(found.slow, &found.unit),
+            amount(found.typical, &found.unit),
+            p(found.p)
+        ),
+        format!(
+            "high in {} of slow calls, and by chance in {}",
+            percent(found.share_slow),
+            percent(found.share_typical)
+        ),
+        "what drives both goes together, too: `tidegate lab switch` proves a reason".to_owned(),
+    ];
+    words("signal", sentence, figures, Ink::Alarm)
+}
+
+fn cores(found: &CoresVerdict) -> Words {
+    let (together, by_chance) = (percent(found.together), percent(found.together_by_chance));
+    let (ink, sentence) = match found.cores.as_str() {
+        "all" => (
+            Ink::Alarm,
+            format!(
+                "All {} cores stall at once, in {together} of {} stalls ({by_chance} by chance): \
+                 the kernel or the machine below it holds them up.",
+                found.watched,
+                count(found.stalls)
+            ),
+        ),
+        "one" => (
+            Ink::Alarm,
+            format!(
+                "Core {} stalls by itself, in {} of {} stalls.",
+                found.core,
+                percent(found.alone),
+                count(found.stalls)
+            ),
+        ),
+        _ => (
+            Ink::Plain,
+            format!(
+                "Of {} stalls, {together} are of all {} cores at once ({by_chance} by chance).",
+                count(found.stalls),
+                found.watched
+            ),
+        ),
+    };
+    let figures = vec![format!(
+        "all at once in {} to {} of stalls (95 %); {}",
+        percent(found.ci[0]),
+        percent(found.ci[1]),
+        p(found.p)
+    )];
+    words("cores", sentence, figures, ink)
+}
+
 /// Whose the excess is: the largest parts by name, and the sum of the others.
 fn parts(shares: &[StepShare]) -> Option<String> {
     let whole: f64 = shares.iter().map(|share| share.excess_ms).sum();
@@ -338,11 +409,28 @@ pub(super) fn named(found: &AttributeVerdict) -> String {
     threshold.unwrap_or_else(|| format!("{} = {}", found.attribute, found.value))
 }
 
-fn listed(parts: &[String]) -> String {
+pub(super) fn listed(parts: &[String]) -> String {
     match parts {
         [] => String::new(),
         [one] => one.clone(),
         [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
+/// Where a tooth of a comb stands.
+pub(super) fn tooth_ms(comb: &Quantised, k: u64) -> f64 {
+    if comb.spacing == "geometric" {
+        return comb.offset_ms + comb.quantum_ms * 2_f64.powi(i32::try_from(k).unwrap_or(i32::MAX));
+    }
+    comb.offset_ms + k as f64 * comb.quantum_ms
+}
+
+/// An amount of a signal in its unit; of a sum, what comes up in a second.
+pub(super) fn amount(value: f64, unit: &str) -> String {
+    match unit {
+        "ms" => time(value),
+        "bytes" => screen::number::bytes(value),
+        _ => screen::number::digits(value, 3),
     }
 }
 

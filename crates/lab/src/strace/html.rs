@@ -20,7 +20,16 @@ const SHORTEST_MS: f64 = 0.001;
 impl StraceReport {
     /// Returns the report as a page; `source` is what was read.
     pub fn to_html(&self, source: &str) -> String {
-        TracePage(self).drawn(source)
+        let mut out =
+            format!("<header>\n<h1>System calls of {}</h1>\n</header>\n", escaped(source));
+        out += &self.to_fragment();
+        out += FOOTER;
+        page::whole(&format!("System calls of {source}"), &out)
+    }
+
+    /// Returns what a page shows of the trace, to be put into another page.
+    pub fn to_fragment(&self) -> String {
+        TracePage(self).drawn()
     }
 }
 
@@ -28,8 +37,8 @@ impl StraceReport {
 struct TracePage<'r>(&'r StraceReport);
 
 impl TracePage<'_> {
-    fn drawn(&self, source: &str) -> String {
-        let mut out = format!("<header>\n<h1>System calls of {}</h1>\n", escaped(source));
+    fn drawn(&self) -> String {
+        let mut out = String::new();
         for finding in self.0.findings() {
             out += &format!("<p>{}</p>\n", escaped(&finding));
         }
@@ -37,7 +46,6 @@ impl TracePage<'_> {
         if !unused.is_empty() {
             out += &format!("<p class=\"faint\">not used: {}</p>\n", escaped(&unused));
         }
-        out += "</header>\n";
         let ms = |seconds: f64| time(seconds * 1000.0);
         let rows = self.0.on_path.iter().take(ROWS_MAX).map(|it| {
             let texts = [it.call.clone(), it.target.clone(), count(it.calls)];
@@ -94,8 +102,7 @@ impl TracePage<'_> {
         });
         let heads = ["parent", "command", "count", "of requests", "each lived"];
         section(&mut out, "Children", &heads, rows);
-        out += FOOTER;
-        page::whole(&format!("System calls of {source}"), &out)
+        out
     }
 
     /// Latencies of the calls that took the most time.

@@ -42,6 +42,22 @@ impl StraceReport {
         out
     }
 
+    /// Returns the same in a few sentences: what cost requests most, what they started and wrote,
+    /// and the first timer.
+    pub fn gist(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        if self.requests.is_some() {
+            self.paid(&mut out);
+            out.truncate(1);
+        }
+        self.children_of_requests(&mut out);
+        self.amplification(&mut out);
+        let mut timers = Vec::new();
+        self.timers(&mut timers);
+        out.extend(timers.into_iter().take(1));
+        out
+    }
+
     /// What requests waited for.
     fn paid(&self, out: &mut Vec<String>) {
         let worth_telling =

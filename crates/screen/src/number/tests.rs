@@ -48,3 +48,12 @@ fn shares_counts_and_p_values_are_short() {
         ("1 call".into(), "0 calls".into())
     );
 }
+
+#[test]
+fn bytes_have_three_digits_and_a_unit() {
+    let cases = [(0.0, "0 B"), (512.0, "512 B"), (8_192.0, "8.19 kB"), (999_600.0, "1.00 MB")];
+    for (value, text) in cases {
+        assert_eq!(bytes(value), text);
+    }
+    assert_eq!(bytes(1.3e15), "1300 TB");
+}

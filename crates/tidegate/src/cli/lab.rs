@@ -8,6 +8,7 @@ mod load;
 mod probe;
 mod report;
 mod strace;
+mod watch;
 mod written;
 
 use clap::Subcommand;
@@ -17,6 +18,7 @@ pub(crate) use load::{LoadArgs, Rate};
 pub(crate) use probe::{HttpArgs, PluginArgs, ProbeArgs};
 pub(crate) use report::ReportArgs;
 pub(crate) use strace::StraceArgs;
+pub(crate) use watch::WatchArgs;
 pub(crate) use written::WrittenArgs;
 
 /// What to measure, and how.
@@ -37,4 +39,7 @@ pub(crate) enum LabCommand {
     /// Read system calls that strace has written, and say which of them requests waited for.
     #[command(after_help = strace::EXAMPLE)]
     Strace(Box<StraceArgs>),
+    /// Probe targets for days, with what the host does beside them, into a file.
+    #[command(after_help = watch::EXAMPLE)]
+    Watch(Box<WatchArgs>),
 }

@@ -8,9 +8,9 @@
 //! the report is printed, and the exit code is 1, as after most errors; a plug-in's codes differ. A
 //! signal ends the calls, and what was measured is reported; a second one does no more.
 
-mod plan;
+pub(super) mod plan;
 mod plugin;
-mod progress;
+pub(super) mod progress;
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -25,14 +25,15 @@ use crate::events::time::moment;
 /// `tidegate lab report`
 pub(super) fn run(args: &ReportArgs) -> Result<()> {
     let reading = reading(args).map_err(misused)?;
-    let found = together(args, &reading)?;
+    let mut found = together(args, &reading)?;
+    let signals = found.signals.take();
     let (series, other, is_paired) = match (&args.vs, found) {
-        (None, SeriesSet { mut series, is_paired }) => {
+        (None, SeriesSet { mut series, is_paired, .. }) => {
             let other = (series.len() == 2).then(|| series.pop()).flatten();
             (series.pop().unwrap_or_default(), other, is_paired)
         }
         (Some(vs), mut found) => {
-            let mut other = source::read(vs, &args.config, &reading)?;
+            let mut other = source::read(vs, &args.config, args.target.as_deref(), &reading)?;
             found.series.truncate(1);
             other.series.truncate(1);
             let series = found.series.pop().unwrap_or_default();
@@ -43,10 +44,16 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
         seed: args.seed,
         slow_over_ms: args.slow.map(|slow| slow.0.as_secs_f64() * 1000.0),
     };
-    let report = match &other {
+    let mut report = match &other {
         Some(other) => Report::versus(&series, other, is_paired, &options),
         None => Report::new(&series, &options),
     };
+    if let Some(signals) = &signals {
+        report = report.with_signals(signals, options.slow_over_ms, options.seed);
+    }
+    if let Some(trace) = &args.strace {
+        report = report.with_trace(super::strace::read(trace)?);
+    }
     written::write(&args.written, |style| match args.format.as_str() {
         "json" => report.to_json() + "\n",
         "html" => report.to_html(),
@@ -58,7 +65,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
 fn together(args: &ReportArgs, reading: &ReadOptions) -> Result<SeriesSet> {
     let mut all = Vec::new();
     for from in &args.from {
-        all.push(source::read(from, &args.config, reading)?);
+        all.push(source::read(from, &args.config, args.target.as_deref(), reading)?);
     }
     if let [one] = &mut all[..] {
         return Ok(std::mem::take(one));
@@ -71,7 +78,7 @@ fn together(args: &ReportArgs, reading: &ReadOptions) -> Result<SeriesSet> {
             _ => bail!("read `{from}`: it holds two targets, which cannot be joined with others"),
         }
     }
-    Ok(SeriesSet { series: vec![whole], is_paired: false })
+    Ok(SeriesSet { series: vec![whole], ..SeriesSet::default() })
 }
 
 fn reading(args: &ReportArgs) -> Result<ReadOptions> {

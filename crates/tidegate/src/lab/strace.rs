@@ -41,7 +41,7 @@ const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 pub(super) fn run(args: &StraceArgs) -> Result<()> {
     let report = match process(&args.source) {
         Some(pid) => traced(args, pid)?,
-        None => read(args)?,
+        None => read(Path::new(&args.source))?,
     };
     written::write(&args.written, |style| match args.format.as_str() {
         "ndjson" => report.to_ndjson(),
@@ -56,12 +56,13 @@ fn process(source: &str) -> Option<u32> {
     (!Path::new(source).exists()).then_some(pid)
 }
 
-fn read(args: &StraceArgs) -> Result<StraceReport> {
-    let source = args.source.as_str();
+/// Reads a trace from a file, or from standard input where its name is `-`.
+pub(super) fn read(path: &Path) -> Result<StraceReport> {
+    let source = &path.display().to_string();
     if source == "-" {
         return Ok(read_trace("standard input", Unpacked::new(io::stdin()), |_| true)?);
     }
-    let file = File::open(source).with_context(|| format!("open `{source}`"))?;
+    let file = File::open(path).with_context(|| format!("open `{source}`"))?;
     let total = file.metadata().map_or(0, |found| found.len());
     let progress = Progress::new("reading");
     let counted = CountedFile {

@@ -31,6 +31,7 @@ mod lab_cache_lock;
 mod lab_load;
 mod lab_report;
 mod lab_strace;
+mod lab_watch;
 mod learning;
 mod models;
 mod modes;

@@ -152,7 +152,7 @@ pub(crate) struct PluginArgs {
     pub percentile: f64,
 }
 
-fn target(text: &str) -> Result<ProbeTarget, String> {
+pub(super) fn target(text: &str) -> Result<ProbeTarget, String> {
     text.parse().map_err(misread)
 }
 

@@ -17,11 +17,13 @@ Examples: tidegate lab report --from latencies.csv
           tidegate lab report --from access.log --format html -o a.html
           tidegate lab report --from journal --since 6h --where 'status == 200'
           tidegate lab report --from before.json --vs after.json
+          tidegate lab report --from watch.db --since 12h --strace trace.txt
           my-benchmark | tidegate lab report --from - --format json
 FILE is what `--save` wrote, a CSV (header `latency_ms`, or one column `NAME_ms` for each step), \
 an access log with timings (combined, LTSV or JSON), our journal's directory or one of its files, \
-spans in OTLP's JSON, or results of vegeta, k6, oha, hey, wrk2, HdrHistogram and hyperfine; each \
-may be compressed by gzip or zstd. docs/lab/report-inputs.md has the columns.
+spans in OTLP's JSON, the file of `lab watch`, or results of vegeta, k6, oha, hey, wrk2, \
+HdrHistogram and hyperfine; each may be compressed by gzip or zstd. docs/lab/report-inputs.md \
+has the columns.
 Exit codes: 0 reported, 1 nothing can be read, 2 wrong usage.";
 
 /// What to report on, and how.
@@ -37,6 +39,13 @@ pub(crate) struct ReportArgs {
     /// Compare call by call: row i of one was measured beside row i of the other.
     #[arg(long, requires = "vs")]
     pub paired: bool,
+
+    /// Which target of a watch, where it has several.
+    #[arg(long, value_name = "TARGET")]
+    pub target: Option<String>,
+    /// A trace of system calls of the same server, as `lab strace` reads it.
+    #[arg(long, value_name = "FILE", conflicts_with = "vs")]
+    pub strace: Option<PathBuf>,
 
     /// How to write the report.
     #[arg(long, value_parser = ["text", "json", "html"], default_value = "text")]

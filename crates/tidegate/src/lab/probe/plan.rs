@@ -58,7 +58,11 @@ fn pinned(mut targets: Vec<ProbeTarget>, args: &ProbeArgs) -> Result<Vec<ProbeTa
     Ok(targets)
 }
 
-fn http(args: &HttpArgs) -> Result<HttpOptions> {
+/// How HTTP is spoken.
+///
+/// # Errors
+/// When an argument is wrong, or the file of the body cannot be read.
+pub(in crate::lab) fn http(args: &HttpArgs) -> Result<HttpOptions> {
     let body = match args.body.as_deref() {
         Some(text) => match text.strip_prefix('@') {
             Some(file) => std::fs::read(file).with_context(|| format!("read the body `{file}`"))?,
@@ -119,7 +123,7 @@ fn is_token(text: &str) -> bool {
 }
 
 /// Tenths of a millisecond since 1970: more than any probe makes arrivals.
-fn by_the_clock() -> u64 {
+pub(in crate::lab) fn by_the_clock() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_micros() / 100).unwrap_or_default()
 }

@@ -20,7 +20,7 @@ const REDRAW: Duration = Duration::from_millis(200);
 const BETWEEN: Duration = Duration::from_secs(5);
 
 /// How progress is shown.
-pub(super) enum ProbeProgress {
+pub(in crate::lab) enum ProbeProgress {
     /// On the line of a terminal, which goes with its value.
     Line(ProgressBar),
     /// By lines of their own.
@@ -31,7 +31,7 @@ pub(super) enum ProbeProgress {
 
 impl ProbeProgress {
     /// Begins to show the progress of a plan.
-    pub(super) fn new(plan: &Plan) -> Self {
+    pub(in crate::lab) fn new(plan: &Plan) -> Self {
         if !std::io::stderr().is_terminal() {
             return Self::Lines(Lines { begun: Some(begun(plan)), last: Duration::ZERO });
         }
@@ -44,7 +44,7 @@ impl ProbeProgress {
     }
 
     /// Shows how far it is.
-    pub(super) fn show(&mut self, progress: &Progress) {
+    pub(in crate::lab) fn show(&mut self, progress: &Progress) {
         match self {
             Self::Line(bar) if bar.position() != progress.done => {
                 bar.set_message(details(progress));
@@ -70,7 +70,7 @@ impl Drop for ProbeProgress {
 
 /// The lines of a probe.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
+pub(in crate::lab) struct Lines {
     /// The first line, which waits until the plan has been found to make sense.
     begun: Option<String>,
     /// When the last one was written.

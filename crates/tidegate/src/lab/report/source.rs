@@ -1,4 +1,5 @@
-//! Reads the measurements that an argument names: a file, `-`, an HTTP address, or a journal.
+//! Reads the measurements that an argument names: a file, `-`, an HTTP address, a journal, or the
+//! file of a watch.
 //!
 //! `journal` is the configuration's, unless a file of that name is there; any directory is taken
 //! for a journal. It unpacks gzip and zstd, which it knows by their first bytes, not by the name.
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use lab::Recording;
 use lab::import::{self, ReadOptions};
 use lab::session_file::SeriesSet;
 use stdx::RealDisk;
@@ -28,7 +30,12 @@ const BYTES_MAX: u64 = 4 << 30;
 const FETCH_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Reads what `from` names.
-pub(super) fn read(from: &str, config: &Path, options: &ReadOptions) -> Result<SeriesSet> {
+pub(super) fn read(
+    from: &str,
+    config: &Path,
+    target: Option<&str>,
+    options: &ReadOptions,
+) -> Result<SeriesSet> {
     let path = Path::new(from);
     if from == "journal" && !path.exists() {
         let plan = commands::load(config)?;
@@ -40,13 +47,17 @@ pub(super) fn read(from: &str, config: &Path, options: &ReadOptions) -> Result<S
     if path.is_dir() {
         return exchanges(path, options);
     }
+    if lab::is_recording(path) {
+        let Recording { series, signals } = lab::read_recording(path, target, options)?;
+        return Ok(SeriesSet { series: vec![series], signals: Some(signals), is_paired: false });
+    }
     let bytes = bytes(from)?;
     Ok(import::read(from, &bytes, options)?)
 }
 
 fn exchanges(dir: &Path, options: &ReadOptions) -> Result<SeriesSet> {
     let series = import::journal(dir, Arc::new(RealDisk), options)?;
-    Ok(SeriesSet { series: vec![series], is_paired: false })
+    Ok(SeriesSet { series: vec![series], ..SeriesSet::default() })
 }
 
 fn bytes(from: &str) -> Result<Vec<u8>> {

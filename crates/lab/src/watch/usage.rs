@@ -1,0 +1,89 @@
+//! Reads what a process has used: processor, waits for a core, reads, writes and faults.
+//!
+//! Source of the fields: proc(5). Reads and writes are those of disks, as the kernel charges them
+//! (`read_bytes`, `write_bytes`); where they may not be read they are 0.
+
+use std::fs;
+
+use super::counters::SignalReadings;
+use super::host::TICK_MS;
+
+/// What a process has used since it began.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct ProcessUsage {
+    /// When it began, in ticks since the host's start.
+    pub(super) began: u64,
+    cpu_ms: f64,
+    waited_ms: f64,
+    read_bytes: f64,
+    pub(super) written_bytes: f64,
+    paged_in: f64,
+}
+
+impl ProcessUsage {
+    /// What a process has used, and its name; nothing once it is gone.
+    pub(super) fn of(pid: u32) -> Option<(String, Self)> {
+        let waited_ms = schedule(pid).map_or(0.0, |(_, waited_ms)| waited_ms);
+        Self::beside(pid, waited_ms)
+    }
+
+    pub(super) fn beside(pid: u32, waited_ms: f64) -> Option<(String, Self)> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
+        let words: Vec<&str> = rest.split_ascii_whitespace().collect();
+        let at = |place: usize| words.get(place).and_then(|word| word.parse::<f64>().ok());
+        let mut usage = Self {
+            began: words.get(19)?.parse().ok()?,
+            cpu_ms: (at(11)? + at(12)?) * TICK_MS,
+            waited_ms,
+            paged_in: at(9)?,
+            ..Self::default()
+        };
+        let io = fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
+        for line in io.lines() {
+            let Some((name, value)) = line.split_once(": ") else { continue };
+            match (name, value.parse()) {
+                ("read_bytes", Ok(value)) => usage.read_bytes = value,
+                ("write_bytes", Ok(value)) => usage.written_bytes = value,
+                _ => {}
+            }
+        }
+        Some((plain_name(name), usage))
+    }
+
+    pub(super) fn since(self, before: Self) -> Self {
+        Self {
+            began: self.began,
+            cpu_ms: self.cpu_ms - before.cpu_ms,
+            waited_ms: self.waited_ms - before.waited_ms,
+            read_bytes: self.read_bytes - before.read_bytes,
+            written_bytes: self.written_bytes - before.written_bytes,
+            paged_in: self.paged_in - before.paged_in,
+        }
+    }
+
+    pub(super) fn report(self, name: &str, span_ns: [u64; 2], found: &mut SignalReadings) {
+        for (what, unit, amount) in [
+            ("cpu of", "ms", self.cpu_ms),
+            ("waits for a core of", "ms", self.waited_ms),
+            ("reads of", "bytes", self.read_bytes),
+            ("writes of", "bytes", self.written_bytes),
+            ("pages read of", "", self.paged_in),
+        ] {
+            found.of_program(&format!("{what} {name}"), unit, span_ns, amount);
+        }
+    }
+}
+
+/// Nanoseconds on a core, and milliseconds of waiting for one.
+pub(super) fn schedule(pid: u32) -> Option<(u64, f64)> {
+    let text = fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
+    let mut words = text.split_ascii_whitespace();
+    let ran = words.next()?.parse().ok()?;
+    Some((ran, words.next()?.parse::<f64>().ok()? / 1e6))
+}
+
+/// The name of a program: threads of the kernel, such as `kworker/0:1-events`, have one in common.
+pub(super) fn plain_name(name: &str) -> String {
+    name.split('/').next().unwrap_or(name).to_owned()
+}

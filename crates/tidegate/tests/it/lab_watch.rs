@@ -1,0 +1,215 @@
+//! `tidegate lab watch` beside a real app, and the report on what it has gathered.
+//!
+//! It is the hunt of source 002, from the night of probes to the program that is behind it.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use rusqlite::Connection;
+use serde_json::Value;
+use testkit::{Absent, TempDir, require};
+
+use crate::running::{BINARY, run, until};
+
+/// Answers at once, unless an editor saves. Then a program rewrites the versions of the page
+/// several times over, and calls wait for it. Three threads wait in vain beside that.
+const APP: &str = r#"
+import http.server, os, random, subprocess, threading, time
+page = threading.Lock()
+class Api(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        with page:
+            self.send_response(200)
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"ok")
+    def log_message(self, *_):
+        pass
+def edit():
+    random.seed(7)
+    size = 200000
+    while True:
+        time.sleep(random.expovariate(1.0) + 0.2)
+        if not os.path.exists("saving"):
+            continue
+        with page:
+            subprocess.run(["./checkin", str(size)])
+        size += 2000
+def idle(seconds):
+    event = threading.Event()
+    while True:
+        event.wait(seconds)
+for seconds in (0.25, 0.5, 1.0):
+    threading.Thread(target=idle, args=(seconds,), daemon=True).start()
+threading.Thread(target=edit, daemon=True).start()
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Api)
+print(server.server_port, flush=True)
+server.serve_forever()
+"#;
+
+/// Writes a file again and again, as old systems of versions do: a quarter of a second of it.
+const CHECKIN: &str = r#"
+import os, sys, time
+end = time.monotonic() + 0.25
+while time.monotonic() < end:
+    with open("page.txt,v", "wb") as versions:
+        versions.write(b"x" * int(sys.argv[1]))
+        versions.flush()
+        os.fsync(versions.fileno())
+"#;
+
+struct App(Child, SocketAddr);
+
+impl App {
+    fn start(folder: &Path, python: &Path) -> Self {
+        let script = format!("#!{}\n{CHECKIN}", python.display());
+        std::fs::write(folder.join("checkin"), script).unwrap();
+        assert!(
+            Command::new("chmod").arg("+x").arg(folder.join("checkin")).status().unwrap().success()
+        );
+        let mut command = Command::new(python);
+        command.args(["-c", APP]).current_dir(folder).stdout(Stdio::piped());
+        let mut app = command.spawn().unwrap();
+        let mut port = String::new();
+        BufReader::new(app.stdout.as_mut().unwrap()).read_line(&mut port).unwrap();
+        let address = SocketAddr::from(([127, 0, 0, 1], port.trim().parse().unwrap()));
+        Self(app, address)
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}/api", self.1)
+    }
+}
+
+impl Drop for App {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The report on the file of a watch, as JSON.
+fn report(folder: &Path, more: &[&str]) -> Value {
+    let mut words = vec!["lab", "report", "--from", "watch.db", "--format", "json"];
+    words.extend(more);
+    let (code, out, err) = run(&words, folder);
+    assert_eq!((code, err.as_str()), (0, ""));
+    serde_json::from_str(&out).unwrap()
+}
+
+#[test]
+fn the_program_behind_slow_calls_is_named_by_a_watch_and_the_timers_are_not() {
+    let Some(python) = require("python3", Absent::Skip) else { return };
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("saving"), "").unwrap();
+    let app = App::start(folder.path(), &python);
+    let url = app.url();
+    let words = ["lab", "watch", &url, "--every", "40ms", "--for", "40s"];
+    let (code, _, notes) = run(&words, folder.path());
+    assert_eq!(code, 0, "{notes}");
+    let found = report(folder.path(), &["--slow", "60ms"]);
+    let signals = found["signals"].as_array().unwrap();
+    let blamed: Vec<&str> = signals
+        .iter()
+        .filter(|it| it["p"].as_f64().unwrap() <= 0.05 && it["ci"][0].as_f64().unwrap() > 0.0)
+        .map(|it| it["signal"].as_str().unwrap())
+        .collect();
+    // Without the right to hear of short programs their number is all that shows.
+    let hears_of_programs = !notes.contains("process connector");
+    let name = if hears_of_programs { "of checkin" } else { "forks" };
+    assert!(blamed.iter().any(|it| it.contains(name)), "{blamed:?}\n{notes}\n{signals:#?}");
+    let first = &found["verdicts"].as_array().unwrap().iter().find(|it| it["kind"] == "signal");
+    assert!(first.unwrap()["explained"].as_f64().unwrap() > 0.5, "{first:?}");
+    let (code, out, err) = run(&["lab", "report", "--from", "watch.db"], folder.path());
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("What happened") && out.contains("Ruled out"), "{out}");
+    let words = ["lab", "report", "--from", "watch.db", "--format", "html"];
+    let (_, page, _) = run(&words, folder.path());
+    assert!(page.contains("<h2>Signals of the host</h2>"), "{page}");
+}
+
+#[test]
+fn a_watch_that_was_killed_goes_on_in_its_file_and_two_do_not_share_one() {
+    let folder = TempDir::new().unwrap();
+    let start = || {
+        let mut command = Command::new(BINARY);
+        command.args(["lab", "watch", "exec:true", "--every", "20ms"]).current_dir(folder.path());
+        command.stderr(Stdio::null()).spawn().unwrap()
+    };
+    let file = folder.path().join("watch.db");
+    let count = |select: &str| {
+        let opened = Connection::open(&file).ok()?;
+        opened.query_row(select, [], |row| row.get::<_, i64>(0)).ok()
+    };
+    let calls = || count("SELECT count(*) FROM calls").unwrap_or(0);
+    let mut first = start();
+    until("calls are on disk", || calls() > 20);
+    let (code, _, err) = run(&["lab", "watch", "exec:true", "--for", "1s"], folder.path());
+    assert!(code == 1 && err.contains("another watch writes it"), "{err}");
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let before = calls();
+    let mut second = start();
+    until("more calls are on disk", || calls() > before + 20);
+    let killed = Command::new("kill").args(["-s", "TERM", &second.id().to_string()]).status();
+    assert!(killed.unwrap().success() && second.wait().unwrap().success());
+    assert_eq!(count("SELECT count(*) FROM runs"), Some(2));
+    assert_eq!(count("SELECT count(*) FROM notes WHERE note = 'the watch ended'"), Some(1));
+    let found = report(folder.path(), &[]);
+    assert_eq!(found["calls"].as_i64().unwrap(), calls());
+    assert!(found["phases"].as_array().unwrap().iter().any(|it| it["name"] == "run"), "{found}");
+}
+
+#[test]
+fn a_file_of_another_program_is_neither_written_nor_read() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("watch.db");
+    Connection::open(&file)
+        .unwrap()
+        .execute_batch("CREATE TABLE x (y); INSERT INTO x VALUES (1)")
+        .unwrap();
+    let (code, _, err) = run(&["lab", "watch", "exec:true", "--for", "1s"], folder.path());
+    assert!(code == 1 && err.contains("the database of another program"), "{err}");
+    let (code, _, err) = run(&["lab", "report", "--from", "watch.db"], folder.path());
+    assert!(code == 1 && err.contains("no file of `tidegate lab watch`"), "{err}");
+    std::fs::write(&file, "no database").unwrap();
+    let (code, _, err) = run(&["lab", "watch", "exec:true", "--for", "1s"], folder.path());
+    assert!(code == 1 && err.contains("not a database"), "{err}");
+}
+
+#[test]
+fn of_several_targets_one_is_reported_by_its_name_and_statsd_is_told_of_all() {
+    let folder = TempDir::new().unwrap();
+    let statsd = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = statsd.local_addr().unwrap().to_string();
+    let words = [
+        "lab",
+        "watch",
+        "exec:true",
+        "exec:false",
+        "--every",
+        "50ms",
+        "--for",
+        "3s",
+        "--statsd",
+        &address,
+    ];
+    let (code, _, err) = run(&words, folder.path());
+    assert_eq!(code, 0, "{err}");
+    let (code, _, err) = run(&["lab", "report", "--from", "watch.db"], folder.path());
+    assert!(code == 1 && err.contains("several targets") && err.contains("`exec:true`"), "{err}");
+    let found = report(folder.path(), &["--target", "exec:false"]);
+    assert!(found["failed"].as_i64().unwrap() > 5 && found["calls"] == 0, "{found}");
+    statsd.set_nonblocking(true).unwrap();
+    let mut told = String::new();
+    let mut datagram = [0; 2048];
+    while let Ok(read) = statsd.recv(&mut datagram) {
+        told += &String::from_utf8_lossy(&datagram[..read]);
+        told.push('\n');
+    }
+    for name in ["lab.exec_true.time:", "lab.exec_false.failed:", "lab.host.runnable_threads:"] {
+        assert!(told.contains(name), "{name}\n{told}");
+    }
+}
