@@ -13,6 +13,8 @@ use std::str::FromStr;
 use clap::Args;
 use stdx::Span;
 
+use super::fail_if::FailIfArgs;
+
 pub(super) const EXAMPLE: &str = "\
 Examples: tidegate lab load http://127.0.0.1/ --connections 64 --for 30s
           tidegate lab load http://127.0.0.1/ --rate 2000 --warm-up 2s
@@ -22,7 +24,8 @@ Examples: tidegate lab load http://127.0.0.1/ --connections 64 --for 30s
 With --rate or a trace the loop is open: calls are sent when they are due, whatever the server \
 does, and their latency counts from then. Otherwise it is closed: a connection's next call \
 follows its last reply. Ctrl-C ends a run with a report, a second one at once.
-Exit codes: 0 measured, 1 no call succeeded, 2 wrong usage.";
+Exit codes: 0 measured, 1 no call succeeded, 2 wrong usage; of --fail-if 3 exceeded, 4 cannot be \
+told.";
 
 /// What is called, at which pace, and what becomes of the result.
 #[derive(Debug, Args)]
@@ -85,6 +88,9 @@ pub(crate) struct LoadArgs {
     #[arg(short = 'd', long, value_name = "TEXT")]
     pub body: Option<String>,
 
+    /// What is a failure.
+    #[command(flatten)]
+    pub bounds: FailIfArgs,
     /// How the report reads.
     #[arg(long, value_name = "text|json", value_parser = ["text", "json"], default_value = "text")]
     pub format: String,

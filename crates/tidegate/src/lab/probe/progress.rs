@@ -1,17 +1,23 @@
 //! Shows the progress of a probe on stderr: calls, the last latency and failures.
 //!
-//! At a terminal that is one line, which is drawn anew; without a planned number it shows the time
-//! that has passed. Elsewhere there is a line at the start, and one every few seconds, so that
-//! whoever reads a file of it sees that it lives. A plug-in says nothing.
+//! At a terminal that is one line, which is drawn anew; of several targets, a table with a row
+//! each. Without a planned number it shows the time that has passed. Elsewhere there is a line at
+//! the start, and one every few seconds, so that whoever reads a file of it sees that it lives. A
+//! plug-in says nothing.
 //! Invariant: the terminal's line is cleared when its value is dropped. Its figures change only
 //! with the number of calls. Refuses: results, which go to stdout.
 
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lab::probe::{Arrivals, End, Plan, Progress};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lab::probe::{Arrivals, End, Plan, Progress, TargetCalls};
+use lab::{TargetRow, target_table};
+use screen::Style;
 use stdx::Span;
+use verdicts::Sorted;
+
+use crate::output;
 
 const COUNTED: &str = "{pos} of {len}, {eta} left{wide_msg}";
 const TIMED: &str = "{pos} calls, {elapsed}{wide_msg}";
@@ -23,6 +29,8 @@ const BETWEEN: Duration = Duration::from_secs(5);
 pub(super) enum ProbeProgress {
     /// On the line of a terminal, which goes with its value.
     Line(ProgressBar),
+    /// On lines of a terminal, with a row for each target.
+    Rows(LiveTable),
     /// By lines of their own.
     Lines(Lines),
     /// Not at all.
@@ -34,6 +42,9 @@ impl ProbeProgress {
     pub(super) fn new(plan: &Plan) -> Self {
         if !std::io::stderr().is_terminal() {
             return Self::Lines(Lines { begun: Some(begun(plan)), last: Duration::ZERO });
+        }
+        if plan.targets.len() > 1 {
+            return Self::Rows(LiveTable::new(plan));
         }
         let planned = plan.planned();
         let bar = ProgressBar::with_draw_target(planned, ProgressDrawTarget::stderr());
@@ -55,6 +66,7 @@ impl ProbeProgress {
                     eprintln!("{line}");
                 }
             }
+            Self::Rows(table) => table.show(progress),
             Self::Line(_) | Self::Silent => {}
         }
     }
@@ -62,10 +74,69 @@ impl ProbeProgress {
 
 impl Drop for ProbeProgress {
     fn drop(&mut self) {
-        if let Self::Line(bar) = self {
-            bar.finish_and_clear();
+        match self {
+            Self::Line(bar) => bar.finish_and_clear(),
+            Self::Rows(table) => table.clear(),
+            Self::Lines(_) | Self::Silent => {}
         }
     }
+}
+
+/// The targets of a probe at a terminal: a line that says how far it is, and their table.
+pub(super) struct LiveTable {
+    names: Vec<String>,
+    screen: MultiProgress,
+    lines: Vec<ProgressBar>,
+    drawn: Duration,
+}
+
+impl LiveTable {
+    fn new(plan: &Plan) -> Self {
+        let names = plan.targets.iter().map(ToString::to_string).collect();
+        let screen = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
+        Self { names, screen, lines: Vec::new(), drawn: Duration::ZERO }
+    }
+
+    fn show(&mut self, progress: &Progress) {
+        if !self.lines.is_empty() && progress.elapsed < self.drawn + REDRAW {
+            return;
+        }
+        self.drawn = progress.elapsed;
+        let text = live(&self.names, progress, &output::live_style());
+        let texts: Vec<&str> = text.lines().collect();
+        // Where the table became a list, it has grown by lines, or lost some.
+        while self.lines.len() < texts.len() {
+            let style = ProgressStyle::with_template("{wide_msg}").expect("it is well-formed");
+            self.lines.push(self.screen.add(ProgressBar::new_spinner().with_style(style)));
+        }
+        for (at, line) in self.lines.iter().enumerate() {
+            line.set_message(texts.get(at).copied().unwrap_or_default().to_owned());
+            line.tick();
+        }
+    }
+
+    fn clear(&self) {
+        self.lines.iter().for_each(ProgressBar::finish_and_clear);
+        // Where nobody looks any more, nothing is to be cleared.
+        let _ = self.screen.clear();
+    }
+}
+
+/// How far it is, and a row for each target.
+fn live(names: &[String], progress: &Progress, style: &Style) -> String {
+    let done = match progress.planned {
+        Some(planned) => format!("{} of {planned} calls", progress.done),
+        None => format!("{} calls", progress.done),
+    };
+    let head = format!("{done}, {}", whole_seconds(progress.elapsed));
+    let row = |(name, calls): (&String, &TargetCalls)| TargetRow {
+        name: name.clone(),
+        times: Sorted::new(&calls.ms),
+        failed: calls.failed,
+        beside: String::new(),
+    };
+    let rows: Vec<TargetRow> = names.iter().zip(&progress.targets).map(row).collect();
+    format!("{}\n{}", screen::cut(&head, style.columns(), style), target_table(&rows, style))
 }
 
 /// The lines of a probe.
