@@ -130,7 +130,7 @@ fn what_cannot_be_loaded_is_refused_with_a_hint() {
     let nobody = url(&gone, "/");
     drop(gone);
     for (arguments, code, text) in [
-        (&["https://127.0.0.1/"][..], 2, "tidegate lab probe"),
+        (&["h2://127.0.0.1/"][..], 2, "HTTP/1.1 only, also over TLS"),
         (&["http://127.0.0.1:1/", "--rate", "0"], 2, "write 2000 or 100..5000"),
         (&["http://127.0.0.1:1/", "--arrivals", "trace"], 1, "read `trace`, line 2: `soon`"),
         (&["http://127.0.0.1:1/", "--rate", "1..2", "-n", "3"], 2, "a ramp takes `--for`"),

@@ -30,7 +30,8 @@ told.";
 /// What is called, at which pace, and what becomes of the result.
 #[derive(Debug, Args)]
 pub(crate) struct LoadArgs {
-    /// What is called, in turn: http://HOST[:PORT][/PATH]; with several servers each gets its share.
+    /// What is called, in turn: http://HOST[:PORT][/PATH] or https://…, by HTTP/1.1; with several
+    /// servers each gets its share.
     #[arg(value_name = "URL", required_unless_present_any = ["urls", "arrivals"])]
     pub url: Vec<String>,
     /// More of them from a file: a URL a line, or vegeta's targets (METHOD URL, headers, @body; or
@@ -56,6 +57,18 @@ pub(crate) struct LoadArgs {
     /// Connections that an open loop opens at most, when all others are busy.
     #[arg(long, value_name = "N", default_value_t = 1024)]
     pub connections_max: u32,
+
+    /// Calls in flight on each connection, sent without waiting for replies; in an open loop at
+    /// most so many, when no connection is free.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub pipeline: u32,
+    /// Take any certificate.
+    #[arg(short = 'k', long)]
+    pub insecure: bool,
+    /// Believe the certificates of this file, in PEM, and what they have signed, not the web's.
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
+    pub ca: Option<PathBuf>,
 
     /// How long [default: 10s, a trace to its end].
     #[arg(long = "for", visible_alias = "duration", value_name = "TIME")]
