@@ -111,7 +111,7 @@ impl ConnectionSlot {
                 return Ok(true);
             }
             match self.read(buffer) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(0) => return Err(io::Error::other("the server hung up on the handshake")),
                 Ok(bytes) => {
                     let taken = self.receive(&buffer[..bytes], &mut plain);
                     if taken.is_err() {
@@ -144,7 +144,10 @@ impl ConnectionSlot {
     pub(crate) fn receive(&mut self, wire: &[u8], plain: &mut Vec<u8>) -> io::Result<()> {
         match &mut self.channel {
             Some(channel) => channel.receive(wire, plain),
-            None => Ok(plain.extend_from_slice(wire)),
+            None => {
+                plain.extend_from_slice(wire);
+                Ok(())
+            }
         }
     }
 

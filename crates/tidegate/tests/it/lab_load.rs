@@ -147,6 +147,29 @@ fn what_cannot_be_loaded_is_refused_with_a_hint() {
 }
 
 #[test]
+fn calls_are_pipelined_over_one_connection() {
+    let folder = TempDir::new().unwrap();
+    let server = Origin::start(|_| OriginReply::ok("x"));
+    let url = url(&server, "/");
+    for pace in [&["-c", "1"][..], &["--rate", "5000", "-c", "1", "--connections-max", "1"]] {
+        let plan = ["-n", "60", "--pipeline", "4", "--no-verdict"];
+        let words = [&["lab", "load", &url][..], &plan, pace].concat();
+        let (code, out, err) = run(&words, folder.path());
+        assert_eq!(code, 0, "{err}");
+        assert!(out.contains("60 calls succeeded") && out.contains("; 1 connections"), "{out}");
+    }
+    assert_eq!((server.count("/"), server.connections()), (120, 2));
+}
+
+#[test]
+fn a_missing_authority_is_named() {
+    let folder = TempDir::new().unwrap();
+    let words = ["lab", "load", "https://127.0.0.1:1/", "-n", "1", "--ca", "no-such.pem"];
+    let (code, _, err) = run(&words, folder.path());
+    assert!(code == 1 && err.contains("read the certificates of `no-such.pem`"), "{err}");
+}
+
+#[test]
 fn an_interrupted_run_ends_with_a_report() {
     let server = Origin::start(|_| OriginReply::ok("x"));
     let child = Command::new(BINARY)

@@ -43,6 +43,20 @@ fn server() -> SocketAddr {
     address
 }
 
+/// A server that answers whoever connects, in the clear.
+fn plain_server() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for tcp in listener.incoming() {
+            let mut tcp = tcp.unwrap();
+            tcp.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
+            let _ = tcp.read_to_end(&mut Vec::new());
+        }
+    });
+    address
+}
+
 fn answer(tcp: TcpStream, config: Arc<ServerConfig>) {
     let mut stream = StreamOwned::new(ServerConnection::new(config).unwrap(), tcp);
     let (mut buffer, mut ends) = ([0; 4096], 0);
@@ -108,12 +122,12 @@ fn an_unknown_certificate_is_refused_in_words_unless_any_will_do() {
 
 #[test]
 fn a_server_without_tls_and_a_file_without_authorities_are_told() {
-    let plain = testkit::Origin::start(|_| testkit::OriginReply::ok("x"));
-    let url = format!("https://{}/", plain.address());
+    let url = format!("https://{}/", plain_server());
     let pace = Pacing::Closed { connections: 1 };
     let anyone = TlsTrust { is_insecure: true, ..TlsTrust::default() };
     let error = load(&url, anyone, pace.clone(), 1).unwrap_err();
-    assert!(matches!(error, LabError::Load(load::LoadError::Connect { .. })), "{error}");
+    let words = stdx::Chain(&error).to_string();
+    assert!(words.ends_with(": what was answered is no TLS"), "{words}");
     let missing = TlsTrust { authority: Some("no/such.pem".into()), is_insecure: false };
     assert!(matches!(load(&url, missing, pace, 1), Err(LabError::Trust(_))));
 }

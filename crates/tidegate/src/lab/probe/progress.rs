@@ -8,6 +8,8 @@
 //! with the number of calls. Refuses: results, which go to stdout.
 
 use std::io::IsTerminal;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -82,44 +84,54 @@ impl Drop for ProbeProgress {
     }
 }
 
-/// The targets of a probe at a terminal: a line that says how far it is, and their table.
+/// The table of several targets at a terminal. A thread draws it, so that calls are not sent late
+/// for it.
 pub(super) struct LiveTable {
-    names: Vec<String>,
-    screen: MultiProgress,
-    lines: Vec<ProgressBar>,
-    drawn: Duration,
+    drawer: Option<JoinHandle<()>>,
+    seen: Option<Sender<Progress>>,
+    sent: Option<Duration>,
 }
 
 impl LiveTable {
     fn new(plan: &Plan) -> Self {
-        let names = plan.targets.iter().map(ToString::to_string).collect();
-        let screen = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
-        Self { names, screen, lines: Vec::new(), drawn: Duration::ZERO }
+        let names: Vec<String> = plan.targets.iter().map(ToString::to_string).collect();
+        let (seen, all) = channel();
+        let drawer = thread::spawn(move || draw(&names, &all));
+        Self { drawer: Some(drawer), seen: Some(seen), sent: None }
     }
 
     fn show(&mut self, progress: &Progress) {
-        if !self.lines.is_empty() && progress.elapsed < self.drawn + REDRAW {
-            return;
-        }
-        self.drawn = progress.elapsed;
-        let text = live(&self.names, progress, &output::live_style());
-        let texts: Vec<&str> = text.lines().collect();
-        // Where the table became a list, it has grown by lines, or lost some.
-        while self.lines.len() < texts.len() {
-            let style = ProgressStyle::with_template("{wide_msg}").expect("it is well-formed");
-            self.lines.push(self.screen.add(ProgressBar::new_spinner().with_style(style)));
-        }
-        for (at, line) in self.lines.iter().enumerate() {
-            line.set_message(texts.get(at).copied().unwrap_or_default().to_owned());
-            line.tick();
+        if self.sent.is_none_or(|sent| progress.elapsed >= sent + REDRAW) {
+            self.sent = Some(progress.elapsed);
+            // Without a drawer the calls go on all the same.
+            self.seen.iter().for_each(|seen| drop(seen.send(progress.clone())));
         }
     }
 
-    fn clear(&self) {
-        self.lines.iter().for_each(ProgressBar::finish_and_clear);
-        // Where nobody looks any more, nothing is to be cleared.
-        let _ = self.screen.clear();
+    fn clear(&mut self) {
+        self.seen = None;
+        self.drawer.take().map(JoinHandle::join);
     }
+}
+
+/// Draws what is seen of a probe until it ends, and clears it then.
+fn draw(names: &[String], all: &Receiver<Progress>) {
+    let screen = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
+    let mut lines: Vec<ProgressBar> = Vec::new();
+    for progress in all {
+        let text = live(names, &progress, &output::live_style());
+        let texts: Vec<&str> = text.lines().collect();
+        // Where the table became a list, it has grown by lines, or lost some.
+        while lines.len() < texts.len() {
+            let style = ProgressStyle::with_template("{wide_msg}").expect("it is well-formed");
+            lines.push(screen.add(ProgressBar::new_spinner().with_style(style)));
+        }
+        for (at, line) in lines.iter().enumerate() {
+            line.set_message(texts.get(at).copied().unwrap_or_default().to_owned());
+        }
+    }
+    // Where nobody looks any more, nothing is to be cleared.
+    let _ = screen.clear();
 }
 
 /// How far it is, and a row for each target.
