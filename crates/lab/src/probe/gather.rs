@@ -58,8 +58,7 @@ pub(super) fn gather(plan: &Plan, mut left: ProbeRecord, is_interrupted: bool) -
     if plan.burst.calls > 1 {
         notes.push(BURSTS.to_owned());
     }
-    let arms = plan.targets.len();
-    let lonely = if arms > 1 { lonely(&mut left.calls, arms) } else { None };
+    let lonely = lonely(&mut left.calls, plan.targets.len());
     notes.extend(lonely.filter(|lonely| *lonely > 0).map(|lonely| {
         format!("{lonely} calls are left out because another target failed in the same turn")
     }));
@@ -164,19 +163,24 @@ fn numeric((name, numbers): (String, Vec<f64>)) -> Attribute {
 
 /// Takes calls away whose turn has one that did not succeed, so that rows stand beside their
 /// partners; returns how many. Nothing is taken, and nothing returned, when that would be more than
-/// a fifth: two samples say more then than pairs.
+/// a fifth: two samples say more then than pairs. A target that never answered lacks in no turn.
 fn lonely(calls: &mut Vec<FinishedCall>, arms: usize) -> Option<usize> {
     let turn = |call: &FinishedCall| (call.due.arrival / arms as u64, call.due.position);
+    let answers = |arm: &usize| calls.iter().any(|call| call.due.arm == *arm && call.made.is_ok());
+    let alive = (0..arms).filter(answers).count();
+    if alive < 2 {
+        return None;
+    }
     let mut whole: BTreeMap<(u64, u32), usize> = BTreeMap::new();
     for call in calls.iter().filter(|call| call.made.is_ok()) {
         *whole.entry(turn(call)).or_default() += 1;
     }
-    let is_short = |count: &&usize| **count < arms;
+    let is_short = |count: &&usize| **count < alive;
     let short = whole.values().filter(is_short).count();
-    if short * LONELY_MAX > whole.len() || whole.is_empty() {
+    if short * LONELY_MAX > whole.len() {
         return None;
     }
-    calls.retain(|call| call.made.is_err() || whole.get(&turn(call)) == Some(&arms));
+    calls.retain(|call| call.made.is_err() || whole.get(&turn(call)) == Some(&alive));
     calls.sort_by_key(turn);
     Some(whole.values().filter(is_short).sum())
 }
