@@ -13,7 +13,7 @@
 mod plan;
 mod progress;
 
-use std::io::BufWriter;
+use std::io::{BufWriter, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
@@ -52,8 +52,11 @@ pub(super) fn run(args: &LoadArgs) -> Result<()> {
             log_error.get_or_insert(error);
         }
     });
-    let loaded = outcome.map_err(|error| match error {
-        LabError::Load(load::LoadError::Connect { .. }) => {
+    let loaded = outcome.map_err(|error| match &error {
+        // A handshake that failed says by itself why.
+        LabError::Load(load::LoadError::Connect { source, .. })
+            if source.kind() != ErrorKind::Other =>
+        {
             anyhow::Error::new(error).context(NOBODY_THERE)
         }
         _ => error.into(),

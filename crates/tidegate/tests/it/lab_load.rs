@@ -1,5 +1,7 @@
 //! Claims about `tidegate lab load`.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::process::Command;
 
 use serde_json::Value;
@@ -159,6 +161,24 @@ fn calls_are_pipelined_over_one_connection() {
         assert!(out.contains("60 calls succeeded") && out.contains("; 1 connections"), "{out}");
     }
     assert_eq!((server.count("/"), server.connections()), (120, 2));
+}
+
+#[test]
+fn a_server_that_speaks_no_tls_is_told_without_a_hint_at_its_port() {
+    let folder = TempDir::new().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}/", listener.local_addr().unwrap());
+    let served = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
+        // Until the client has gone.
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    let words = ["lab", "load", &url, "-n", "1", "-c", "1", "--insecure"];
+    let (code, _, err) = run(&words, folder.path());
+    served.join().unwrap();
+    assert_eq!(code, 1, "{err}");
+    assert!(err.ends_with(": what was answered is no TLS\n"), "{err}");
 }
 
 #[test]
