@@ -11,12 +11,14 @@
 //! | [`import`] | files of others, the journal, a [`session_file`] |
 //!
 //! [`watch()`] gathers calls and the host's signals for days; [`read_recording`] reads them.
+//! [`bounds`] hold what was measured against limits, for exit codes.
 //! Traces of system calls are no calls of that kind: [`strace`] reads and judges them by itself.
 //! Invariant: a call that failed and a row that is bad are counted in the series, with the reason.
 //! Calls that are left aside on purpose are not: warm-up, partners of failed calls, other times.
 //! Never here: tokio, sampling profilers, tests and their intervals ([`verdicts`]), drawing in text
 //! (`screen`). The command line is in the binary.
 
+pub mod bounds;
 pub mod command;
 mod error;
 mod hdr;
@@ -27,6 +29,7 @@ pub mod probe;
 mod report;
 pub mod session_file;
 pub mod strace;
+mod targets;
 mod watch;
 
 pub use error::LabError;
@@ -35,4 +38,5 @@ pub use report::{
     Beside, CallCounts, LatencyHistogram, PhaseSummary, Report, ReportOptions, TimeMoments, Versus,
     Words, in_words,
 };
+pub use targets::{ComparedTarget, TargetRow, TargetsReport, target_table};
 pub use watch::{Recording, WatchPlan, WatchProgress, is_recording, read_recording, watch};

@@ -11,7 +11,8 @@
 //! The crate `load` sends and receives. `plan.rs` shares the calls among threads, `recorder.rs`
 //! notes them, `merged.rs` and `outcome.rs` add up. Small pages are kept to while it runs;
 //! docs/decisions/lab.md says what that saves.
-//! Refuses: TLS and HTTP/2.
+//! Over TLS the calls are HTTP/1.1, too (`tls.rs`).
+//! Refuses: HTTP/2; docs/decisions/lab.md says why.
 
 mod address;
 mod calls;
@@ -23,6 +24,7 @@ mod sample;
 mod seconds;
 mod slices;
 mod text;
+mod tls;
 mod trace;
 
 use std::sync::Arc;
@@ -38,6 +40,7 @@ pub use plan::{LoadTest, Pacing};
 pub use seconds::Second;
 pub use slices::Slice;
 pub use text::{notes, text};
+pub use tls::TlsTrust;
 pub use trace::Trace;
 
 use crate::pages::SmallPages;

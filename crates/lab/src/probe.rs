@@ -4,8 +4,7 @@
 //! each call that succeeded. A call counts from the moment at which it was really sent. Where it
 //! had a time, its attribute `late_ms` is how much later that was than intended.
 //! Invariant: every call that was begun is a row, a failure, or counted in a note. Notes count
-//! calls given up at an interruption, and those left out because the other target failed in the
-//! turn.
+//! calls given up at an interruption, and those left out because another target failed in the turn.
 //! Bound: at most [`IN_FLIGHT_MAX`] calls at once. Calls beyond that wait, and are noted as late
 //! from 1 ms on.
 //!
@@ -31,7 +30,7 @@ mod scheduler;
 mod target;
 mod tcp;
 mod timing;
-mod tls;
+pub(crate) mod tls;
 mod worker_threads;
 
 use std::sync::atomic::AtomicBool;
@@ -41,7 +40,7 @@ pub(crate) use clock::{ClockSteps, Origin};
 pub use gather::ProbeResult;
 pub use pin::Pin;
 pub use plan::{AddressFamily, Arrivals, Burst, End, HttpOptions, IN_FLIGHT_MAX, Plan};
-pub use scheduler::Progress;
+pub use scheduler::{Progress, TargetCalls};
 pub use target::{Endpoint, ProbeTarget, Question, Url};
 
 use verdicts::Series;

@@ -5,8 +5,8 @@
 //! the distribution stay first. `lab load` prints the same keys beside its own `load`, so no field
 //! may have that name.
 //! `text.rs` and `html.rs` show it, `words.rs` and `sentences.rs` put it in words. Thresholds are
-//! in `verdicts`; which quantiles, bins and attributes are shown is here. `QUANTILES` ascend: text
-//! and HTML find the second series' by place.
+//! in `verdicts`; which quantiles and attributes are shown is here, which bins in `binning.rs`.
+//! `QUANTILES` ascend: text and HTML find the second series' by place.
 //! Invariant: a report is a function of its series and options, seed included. Text, JSON and HTML
 //! take their figures from one [`Report`], but each shows its own part of them; text and HTML
 //! round. Two series are compared call by call only if both have the same number of calls.
@@ -14,6 +14,7 @@
 //! absent or 0, and the verdict is `unclear`.
 
 mod beside;
+mod binning;
 mod html;
 mod sentences;
 mod story;
@@ -25,11 +26,14 @@ use std::collections::BTreeMap;
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use verdicts::{
-    AttributeVerdict, Difference, Judged, Quantile, Quantised, Series, Sorted, Split, StepShare,
-    UNTRACKED, Verdict, apart, attributes, judge, paired, significant, steps, unpaired,
+    AttributeVerdict, Difference, Judged, Quantile, RelativeChange, Series, Sorted, Split,
+    StepShare, UNTRACKED, Verdict, apart, attributes, judge, paired, significant, steps,
+    together_share, unpaired,
 };
 
 pub use beside::Beside;
+use binning::counted;
+pub(crate) use sentences::change as change_sentences;
 use words::tooth_ms;
 pub use words::{Words, in_words};
 
@@ -44,10 +48,6 @@ const QUANTILES: [(&str, f64); 8] = [
     ("p99.99", 0.9999),
     ("p99.999", 0.99999),
 ];
-/// The quantile whose distance to the slowest call decides whether axes are logarithmic.
-const FAST: f64 = 0.1;
-/// Bins of the histogram.
-const BINS: usize = 40;
 /// Attribute values that are shown.
 const ATTRIBUTES_MAX: usize = 12;
 /// Calls that may well be in ascending order by chance.
@@ -180,6 +180,9 @@ pub struct Versus<'a> {
     /// How much slower the second is; absent when either has no calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Difference>,
+    /// By which part it is slower, with a verdict; absent where that cannot be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<RelativeChange>,
     /// The second's own report.
     pub report: Report<'a>,
 }
@@ -191,10 +194,15 @@ impl<'a> Report<'a> {
         let sorted = Sorted::new(&series.total_ms);
         let found = steps(series, &split, options.seed);
         let looks = attributes(series, &split);
-        let mut verdicts = judge(&apart(series), options.seed);
+        let alone = apart(series);
+        let mut verdicts = judge(&alone, options.seed);
+        verdicts.iter_mut().for_each(|verdict| leave_strays(verdict, &alone.total_ms));
         verdicts.extend(found.verdicts);
         verdicts.extend(significant(&looks));
-        let histogram = counted(series, &sorted, &verdicts);
+        let histogram = counted(series, &sorted, &verdicts, &marks(&verdicts)).map(|bins| {
+            let screen::Bins { low: low_ms, high: high_ms, is_log: log, counts, .. } = bins;
+            LatencyHistogram { low_ms, high_ms, log, counts }
+        });
         let left_out = &series.left_out;
         Self {
             name: &series.name,
@@ -231,8 +239,9 @@ impl<'a> Report<'a> {
         let is_paired = is_paired && series.len() == other.len();
         let compare = if is_paired { paired } else { unpaired };
         let difference = compare(&series.total_ms, &other.total_ms);
+        let change = change(series, other, is_paired);
         let report = Self::new(other, options);
-        let versus = Versus { paired: is_paired, difference, report };
+        let versus = Versus { paired: is_paired, difference, change, report };
         Self { versus: Some(Box::new(versus)), ..Self::new(series, options) }
     }
 
@@ -241,24 +250,9 @@ impl<'a> Report<'a> {
         serde_json::to_string(self).expect("a report has text keys only")
     }
 
-    /// The comb, where there is one.
-    fn comb(&self) -> Option<&Quantised> {
-        self.verdicts.iter().find_map(|verdict| match verdict {
-            Verdict::Quantised(comb) => Some(comb),
-            _ => None,
-        })
-    }
-
     /// Values to point at in a histogram: teeth, or the tops of several humps.
     fn marks(&self) -> Vec<f64> {
-        if let Some(comb) = self.comb() {
-            return comb.teeth.iter().map(|tooth| tooth_ms(comb, tooth.k)).collect();
-        }
-        let modes = self.verdicts.iter().find_map(|verdict| match verdict {
-            Verdict::Multimodal(found) => Some(&found.modes),
-            _ => None,
-        });
-        modes.map_or_else(Vec::new, |modes| modes.iter().map(|mode| mode.at_ms).collect())
+        marks(&self.verdicts)
     }
 
     /// Calls against time in the unit of `axis`, or against their number where times are unknown.
@@ -311,6 +305,13 @@ impl<'a> Report<'a> {
     }
 }
 
+/// By which part the second series is slower: of bursts one call each, since calls of one burst
+/// are not independent.
+pub(crate) fn change(one: &Series, other: &Series, is_paired: bool) -> Option<RelativeChange> {
+    let (one, other) = (apart(one), apart(other));
+    RelativeChange::of(&one.total_ms, &other.total_ms, is_paired && one.len() == other.len())
+}
+
 /// The unit of an axis of time; without one the axis counts calls.
 #[derive(Debug, Clone, Copy)]
 struct TimeAxis {
@@ -331,6 +332,29 @@ impl TimeAxis {
         };
         let text = format!("{value:.3}");
         format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
+/// Places that verdicts name: the teeth of a comb, or else the tops of several humps.
+fn marks(verdicts: &[Verdict]) -> Vec<f64> {
+    let of = |verdict: &Verdict| match verdict {
+        Verdict::Quantised(comb) => {
+            Some(comb.teeth.iter().map(|tooth| tooth_ms(comb, tooth.k)).collect())
+        }
+        Verdict::Multimodal(found) => Some(found.modes.iter().map(|mode| mode.at_ms).collect()),
+        _ => None,
+    };
+    let is_comb = |verdict: &&Verdict| matches!(verdict, Verdict::Quantised(_));
+    let first = verdicts.iter().find(is_comb).and_then(of);
+    first.or_else(|| verdicts.iter().find_map(of)).unwrap_or_default()
+}
+
+/// Takes calls that stand far above the only hump off its share.
+fn leave_strays(verdict: &mut Verdict, total_ms: &[f64]) {
+    let Verdict::Unimodal(found) = verdict else { return };
+    if let [only] = &mut found.modes[..] {
+        only.share = only.share.min(together_share(total_ms));
+        found.explained = only.share;
     }
 }
 
@@ -378,20 +402,6 @@ fn phases(series: &Series, shares: &[StepShare]) -> Vec<PhaseSummary> {
         })
     };
     named.chain([(UNTRACKED, &rest)]).filter_map(summary).collect()
-}
-
-fn counted(series: &Series, sorted: &Sorted, verdicts: &[Verdict]) -> Option<LatencyHistogram> {
-    let (min, high) = (*sorted.values().first()?, *sorted.values().last()?);
-    let is_comb = |verdict: &Verdict| match verdict {
-        Verdict::Quantised(comb) => comb.spacing != "geometric",
-        _ => false,
-    };
-    // By the fast calls that there are many of: one alone needs no room of its own.
-    let log = screen::is_wide(sorted.at(FAST), high) && !verdicts.iter().any(is_comb);
-    // From zero unless that would leave a third of the picture empty.
-    let low = if log || min > high / 3.0 { min } else { 0.0 };
-    let bins = screen::Bins::new(&series.total_ms, BINS, (low, high), log);
-    Some(LatencyHistogram { low_ms: low, high_ms: high, log, counts: bins.counts })
 }
 
 fn judged<S: Serializer>(verdicts: &[Verdict], serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,4 +1,4 @@
-//! Holds one connection: its socket, the requests in flight on it, and the reply it is reading.
+//! Holds one connection: its socket and channel, the requests in flight, the reply it is reading.
 //!
 //! Invariant: bytes that the socket did not take wait in `unsent` and go out before any later
 //! request. A closed slot has no socket, no unsent bytes and a new generation; its requests stay. A
@@ -12,7 +12,7 @@ use std::io::{self, Read, Write};
 use socket2::Socket;
 
 use crate::reply::ReplyReader;
-use crate::{Ask, RequestTimes};
+use crate::{Ask, Channel, RequestTimes};
 
 /// A request sent and not answered; times in nanoseconds since the start of the run.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +47,9 @@ pub(crate) struct ConnectionSlot {
     pub(crate) opened_ns: u64,
     /// Waits for a request, in the list of the idle ones.
     pub(crate) idle: bool,
+    /// Has room for another request beside those in flight, and is in the list of those.
+    pub(crate) has_room: bool,
+    channel: Option<Box<dyn Channel>>,
     pub(crate) in_flight: VecDeque<InFlight>,
     pub(crate) reader: ReplyReader,
     unsent: Vec<u8>,
@@ -80,24 +83,94 @@ impl ConnectionSlot {
         self.phase = ConnectionPhase::Closed;
         self.generation = self.generation.wrapping_add(1);
         self.idle = false;
+        self.has_room = false;
+        self.channel = None;
         self.reader.reset();
         self.unsent.clear();
     }
 
-    /// Reads what has arrived.
+    /// Puts a channel between the requests and the socket.
+    pub(crate) fn enter(&mut self, channel: Box<dyn Channel>) {
+        self.channel = Some(channel);
+    }
+
+    /// Whether a channel has been entered and its handshake is not over.
+    pub(crate) fn shakes_hands(&self) -> bool {
+        self.channel.as_ref().is_some_and(|channel| !channel.is_ready())
+    }
+
+    /// Goes on with the handshake, as far as the server's bytes are there; whether it is over.
+    ///
+    /// # Errors
+    /// What broke it.
+    pub(crate) fn shake_hands(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
+        let mut plain = Vec::new();
+        loop {
+            self.flush()?;
+            if !self.shakes_hands() {
+                return Ok(true);
+            }
+            match self.read(buffer) {
+                Ok(0) => return Err(io::Error::other("the server hung up on the handshake")),
+                Ok(bytes) => {
+                    let taken = self.receive(&buffer[..bytes], &mut plain);
+                    if taken.is_err() {
+                        // The alert that tells the server why.
+                        let _ = self.flush();
+                    }
+                    taken?;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Reads what has arrived, as it is on the wire.
     pub(crate) fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.socket().read(buffer)
     }
 
-    /// Sends `bytes`, and keeps what the socket does not take yet.
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let sent = if self.unsent.is_empty() { self.send(bytes)? } else { 0 };
-        self.unsent.extend_from_slice(&bytes[sent..]);
-        Ok(())
+    /// Whether what is read is to be handed to `receive`.
+    pub(crate) fn has_channel(&self) -> bool {
+        self.channel.is_some()
     }
 
-    /// Sends what was kept back.
+    /// Appends to `plain` what bytes of the wire say.
+    ///
+    /// # Errors
+    /// When they break the channel.
+    pub(crate) fn receive(&mut self, wire: &[u8], plain: &mut Vec<u8>) -> io::Result<()> {
+        match &mut self.channel {
+            Some(channel) => channel.receive(wire, plain),
+            None => {
+                plain.extend_from_slice(wire);
+                Ok(())
+            }
+        }
+    }
+
+    /// Sends `bytes`, and keeps what the socket does not take yet; returns how many bytes that is
+    /// on the wire.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(channel) = &mut self.channel {
+            channel.send(bytes)?;
+            let before = self.unsent.len();
+            channel.take_wire(&mut self.unsent)?;
+            let wire = self.unsent.len() - before;
+            return self.flush().map(|()| wire);
+        }
+        let sent = if self.unsent.is_empty() { self.send(bytes)? } else { 0 };
+        self.unsent.extend_from_slice(&bytes[sent..]);
+        Ok(bytes.len())
+    }
+
+    /// Sends what was kept back, and what a channel has to say of its own.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
+        if let Some(channel) = &mut self.channel {
+            channel.take_wire(&mut self.unsent)?;
+        }
         if !self.unsent.is_empty() {
             let sent = self.send(&self.unsent)?;
             self.unsent.drain(..sent);

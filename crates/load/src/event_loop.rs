@@ -12,6 +12,8 @@
 //! `Requests::pulse` is called at the start and every 100 ms, when time-outs and cancellation are
 //! looked at, too. `lab` takes the first call for the start of the run, and ends its seconds at the
 //! others (`load_test/recorder.rs`). A cancelled run waits about 1 s for replies.
+//! Requests in flight on one connection are answered in order. When one of them breaks it, those
+//! behind it have failed because it was closed.
 //! Refuses: other transports, which would bring a loop of their own.
 
 mod agenda;
@@ -102,6 +104,8 @@ struct EventLoop<'a, R: ?Sized> {
     /// Where requests are rendered.
     scratch: Vec<u8>,
     buffer: Vec<u8>,
+    /// What a channel has understood.
+    plain: Vec<u8>,
     events: Vec<epoll::Event>,
 }
 
@@ -109,7 +113,7 @@ impl<'a, R: Requests + ?Sized> EventLoop<'a, R> {
     fn new(plan: &'a Plan, requests: &'a mut R) -> Result<Self, LoadError> {
         let depth = match plan.arrivals {
             Arrivals::Closed { depth } => depth,
-            _ => 1,
+            _ => plan.depth_max,
         };
         Ok(Self {
             plan,
@@ -123,6 +127,7 @@ impl<'a, R: Requests + ?Sized> EventLoop<'a, R> {
             cancelled_ns: None,
             scratch: Vec::new(),
             buffer: vec![0; READ_BYTES],
+            plain: Vec::new(),
             events: Vec::with_capacity(EVENTS_MAX),
         })
     }
@@ -220,7 +225,8 @@ impl<'a, R: Requests + ?Sized> EventLoop<'a, R> {
 
     /// Open loop: gives a request that has just become due to an idle connection, or to a new one.
     fn dispatch(&mut self, now: u64) {
-        if let Some(slot) = self.connections.take_idle() {
+        let free = self.connections.take_idle().or_else(|| self.connections.take_room());
+        if let Some(slot) = free {
             if let Some(intended) = self.agenda.oldest() {
                 self.tally.late(intended, now);
             }
@@ -245,15 +251,18 @@ impl<'a, R: Requests + ?Sized> EventLoop<'a, R> {
             let ask = self.requests.next(&mut self.scratch);
             self.connections.push(slot, InFlight { ask, intended_ns, sent_ns: now });
         }
-        if self.scratch.is_empty() {
-            let is_free = self.connections.slots[slot].in_flight.is_empty();
-            if is_free && self.agenda.is_open_loop() {
-                self.connections.set_idle(slot);
+        if !self.scratch.is_empty() {
+            match self.connections.slots[slot].write(&self.scratch) {
+                Ok(wire) => self.tally.bytes_written(wire, now),
+                Err(_) => return self.lose(slot, Loss::Closed),
             }
-        } else if self.connections.slots[slot].write(&self.scratch).is_err() {
-            self.lose(slot, Loss::Closed);
-        } else {
-            self.tally.bytes_written(self.scratch.len(), now);
+        }
+        if self.agenda.is_open_loop() {
+            match self.connections.slots[slot].in_flight.len() {
+                0 => self.connections.set_idle(slot),
+                in_flight if in_flight < self.depth => self.connections.set_room(slot),
+                _ => {}
+            }
         }
     }
 
@@ -283,7 +292,8 @@ impl<'a, R: Requests + ?Sized> EventLoop<'a, R> {
             ConnectionPhase::Closed => {}
             ConnectionPhase::Connecting => {
                 let now = self.now();
-                match self.connections.arrive(slot, flags, now) {
+                match self.connections.arrive(slot, flags, now, &mut self.buffer) {
+                    Arrival::Pending => {}
                     Arrival::Refused => self.count_refusal(now),
                     Arrival::Open => {
                         self.tally.connections(self.connections.open());
@@ -315,7 +325,8 @@ impl<'a, R: Requests + ?Sized> EventLoop<'a, R> {
                     break;
                 }
                 Ok(bytes) => {
-                    self.take(slot, &buffer[..bytes], now);
+                    self.tally.bytes_read(bytes, now);
+                    self.understand(slot, &buffer[..bytes], now);
                     if self.connections.slots[slot].phase != ConnectionPhase::Open {
                         break;
                     }
@@ -339,8 +350,24 @@ impl<'a, R: Requests + ?Sized> EventLoop<'a, R> {
         self.buffer = buffer;
     }
 
+    /// Takes bytes of the wire, by the channel where there is one.
+    fn understand(&mut self, slot: usize, wire: &[u8], now: u64) {
+        if !self.connections.slots[slot].has_channel() {
+            return self.take(slot, wire, now);
+        }
+        let mut plain = std::mem::take(&mut self.plain);
+        let understood = self.connections.slots[slot].receive(wire, &mut plain);
+        self.take(slot, &plain, now);
+        plain.clear();
+        self.plain = plain;
+        let connection = &mut self.connections.slots[slot];
+        let is_open = connection.phase == ConnectionPhase::Open;
+        if is_open && understood.and_then(|()| connection.flush()).is_err() {
+            self.lose(slot, Loss::Closed);
+        }
+    }
+
     fn take(&mut self, slot: usize, mut input: &[u8], now: u64) {
-        self.tally.bytes_read(input.len(), now);
         while !input.is_empty() && self.connections.slots[slot].phase == ConnectionPhase::Open {
             let connection = &mut self.connections.slots[slot];
             let Some(request) = connection.in_flight.front() else {
@@ -392,10 +419,15 @@ impl<'a, R: Requests + ?Sized> EventLoop<'a, R> {
             return;
         }
         let now = self.now();
+        let mut loss = loss;
         while let Some(request) = self.connections.pop(slot) {
             self.tally.lose(request.intended_ns, loss);
             let lost = LostRequest { loss, times: request.times(now) };
             self.requests.done(request.ask.ticket, RequestOutcome::Failed(lost));
+            if matches!(loss, Loss::Timeout | Loss::Malformed) {
+                // Those behind it were neither late nor wrong.
+                loss = Loss::Closed;
+            }
         }
         self.reopen_or_rest(slot);
     }

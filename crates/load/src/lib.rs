@@ -9,9 +9,11 @@
 //! Invariants: in an open loop the latency of a request counts from the moment it was meant to be
 //! sent. Every measured request that was taken up before the stop ends up in the report, as a reply
 //! or as an error. Arrivals that fell due while a late loop slept past the stop are not in it.
-//! Refuses: tokio, TLS, HTTP/2, pinning threads to cores, and judging what it measured.
+//! Requests may go through a [`Channel`] of the caller, such as one of TLS.
+//! Refuses: tokio, cryptography, HTTP/2, pinning threads to cores, and judging what it measured.
 
 mod blast;
+mod channel;
 mod connection_slot;
 mod error;
 mod event_loop;
@@ -24,6 +26,7 @@ mod schedule;
 mod target;
 
 pub use blast::{Blast, BlastResult};
+pub use channel::{Channel, ChannelSource};
 pub use error::LoadError;
 pub use event_loop::{run, run_threads};
 pub use idle_connections::IdleConnections;

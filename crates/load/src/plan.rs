@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::{LoadError, Target};
+use crate::{ChannelSource, LoadError, Target};
 
 /// How requests arrive.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,6 +88,11 @@ pub struct Plan {
     /// Open loop only: connections are added up to this many while all are busy; beyond it
     /// arrivals queue, and their latency keeps counting.
     pub connections_max: usize,
+    /// Open loop only: requests that a connection has in flight at most. A second one is put on a
+    /// connection when none is without; connections are added when all have so many.
+    pub depth_max: usize,
+    /// What requests go through on their way, such as TLS; the socket itself without it.
+    pub channel: Option<Arc<dyn ChannelSource>>,
     /// A request without a complete reply after this long is an error, its connection closed.
     pub timeout: Duration,
     /// Stops the run early when it becomes true, checked about every 100 ms once connections are
@@ -105,6 +110,8 @@ impl Plan {
             warm_up: Duration::ZERO,
             connections,
             connections_max: connections,
+            depth_max: 1,
+            channel: None,
             timeout: Duration::from_secs(30),
             cancel: None,
         }
@@ -155,6 +162,9 @@ impl Plan {
     pub(crate) fn check(&self) -> Result<(), LoadError> {
         if self.connections == 0 {
             return Err(LoadError::Plan("needs at least one connection"));
+        }
+        if self.depth_max == 0 {
+            return Err(LoadError::Plan("depth must be at least 1"));
         }
         let is_rate = |rate: f64| rate >= 0.0 && rate.is_finite();
         match &self.arrivals {

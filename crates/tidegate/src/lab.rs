@@ -9,6 +9,7 @@
 
 mod audited;
 mod bench;
+mod fail_if;
 mod load;
 mod misuse;
 mod probe;

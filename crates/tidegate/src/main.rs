@@ -2,7 +2,8 @@
 //! code.
 //!
 //! Exit codes: 0 done, 1 failed, 2 wrong usage, 78 wrong configuration (`EX_CONFIG`). `lab probe
-//! --plugin` ends with Nagios' codes instead (`exit.rs`). Scripts know them; they are also in the
+//! --plugin` ends with Nagios' codes instead, and `--fail-if` with 3 or 4 (`exit.rs`). Scripts know
+//! them; they are also in the
 //! help (`cli.rs`) and in docs/operating/start-and-stop.md.
 //! Errors and their hints are printed here, on stderr, but for clap's (`lab.rs`) and a plug-in's
 //! (`lab/probe.rs`). The allocator of the whole process is chosen

@@ -19,6 +19,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -150,19 +151,23 @@ pub(crate) fn cleaned(text: &str) -> String {
 
 /// How stdout is drawn on.
 pub(crate) fn style() -> Style {
-    style_or(100)
+    style_or(&io::stdout(), 100)
+}
+
+/// How lines that are drawn anew are drawn on stderr, where it is a terminal.
+pub(crate) fn live_style() -> Style {
+    Style { colour: false, ..style_or(&io::stderr(), 80) }
 }
 
 /// How tables of data are drawn on stdout: as wide as they are, where it is no terminal.
 pub(crate) fn whole_style() -> Style {
-    style_or(usize::MAX)
+    style_or(&io::stdout(), usize::MAX)
 }
 
-/// How stdout is drawn on, with so many columns where nothing says how many it has.
-fn style_or(elsewhere: usize) -> Style {
-    let out = io::stdout();
+/// How `out` is drawn on, with so many columns where nothing says how many it has.
+fn style_or(out: &(impl IsTerminal + AsFd), elsewhere: usize) -> Style {
     let is_terminal = out.is_terminal();
-    let size = rustix::termios::tcgetwinsize(&out).ok().map(|size| usize::from(size.ws_col));
+    let size = rustix::termios::tcgetwinsize(out).ok().map(|size| usize::from(size.ws_col));
     let size = size.filter(|columns| *columns > 0);
     let columns = crate::environment::columns().or(size);
     Style {

@@ -48,6 +48,17 @@ pub(crate) fn share_interval(count: u64, total: u64) -> [f64; 2] {
     [low, if missing == 0.0 { 1.0 } else { quantile(0.975) }]
 }
 
+/// Returns the exact 95 % interval of a share of which `count` of `total` was seen. It holds the
+/// share at least as often (Clopper and Pearson, "The use of confidence or fiducial limits", 1934).
+pub fn share_bounds(count: u64, total: u64) -> [f64; 2] {
+    let (count, missing) = (count as f64, (total - count.min(total)) as f64);
+    let bound = |with: f64, without: f64, p: f64| {
+        Beta::new(with, without).map_or(f64::NAN, |distribution| distribution.inverse_cdf(p))
+    };
+    let low = if count == 0.0 { 0.0 } else { bound(count, missing + 1.0, 0.025) };
+    [low, if missing == 0.0 { 1.0 } else { bound(count + 1.0, missing, 0.975) }]
+}
+
 /// Returns the 95 % interval of a share over another quantity, which is known up to a relative
 /// `error`. Both distances are added in squares, on the scale of logarithms (Zou and Donner,
 /// "Construction of confidence limits about effect measures", 2008).

@@ -11,7 +11,9 @@
 //! | [`cores`] | whether all cores stalled at once |
 //! | [`Split`], [`apart`] | which calls are slow; one call of each burst, which is for [`judge`] |
 //! | [`paired`], [`unpaired`] | how two samples of numbers differ |
-//! | [`Sorted`] | quantiles of a sample |
+//! | [`RelativeChange`] | by which part one is slower than the other, with a verdict |
+//! | [`together_share`] | how many calls one hump holds |
+//! | [`Sorted`], [`share_bounds`] | quantiles of a sample, the interval of a share |
 //!
 //! A [`Verdict`] of an effect has a 95 % interval, and a p-value where a null was tested.
 //! [`Verdict::Excess`] tests none, and [`Verdict::Unclear`] gives a reason only. [`calibration`]
@@ -25,6 +27,7 @@
 mod attributes;
 mod bursts;
 pub mod calibration;
+mod change;
 mod cores;
 mod count_tests;
 mod distribution;
@@ -36,11 +39,14 @@ mod signals;
 mod significance;
 mod split;
 mod steps;
+mod stray;
 mod verdict;
 
 pub use attributes::{attributes, significant};
 pub use bursts::{BURST, apart};
+pub use change::{Direction, RelativeChange, TailChange};
 pub use cores::{CoresVerdict, STALL_MS, cores};
+pub use count_tests::share_bounds;
 pub use distribution::judge;
 pub use paired::{Difference, paired, unpaired};
 pub use quantiles::{Quantile, Sorted};
@@ -49,6 +55,7 @@ pub use signals::{SignalColumn, SignalKind, SignalLooks, SignalVerdict, Signals,
 pub use significance::{MODES_P_MAX, SHARED_RATE_P_MIN};
 pub use split::Split;
 pub use steps::{Steps, UNTRACKED, steps};
+pub use stray::together_share;
 pub use verdict::{
     AttributeVerdict, CombEvidence, ExcessVerdict, Judged, LatencyMode, Modality, Outside,
     PhaseLock, Quantised, StepShare, StepVerdict, TickCost, Tooth, Unclear, Verdict,

@@ -96,9 +96,16 @@ impl Sorted {
     /// which it lies with at least 95 % (by the binomial distribution; David and Nagaraja, "Order
     /// Statistics", §7.1).
     pub fn quantile(&self, q: f64) -> Quantile {
-        let [below, above] = ranks(self.0.len() as u64, q);
+        Quantile { q, ms: self.at(q), ci_ms: self.between(q, 0.025) }
+    }
+
+    /// Returns the bounds of the quantile `q` that leave `outside` on either side, as [`quantile`]
+    /// has them for 95 %.
+    ///
+    /// [`quantile`]: Self::quantile
+    pub(crate) fn between(&self, q: f64, outside: f64) -> [Option<f64>; 2] {
         let at = |rank: Option<u64>| rank.and_then(|rank| self.0.get(rank as usize - 1).copied());
-        Quantile { q, ms: self.at(q), ci_ms: [at(below), at(above)] }
+        ranks(self.0.len() as u64, q, outside).map(at)
     }
 
     /// Returns each of the quantiles `qs` with its interval.
@@ -108,16 +115,16 @@ impl Sorted {
 }
 
 /// The ranks, counted from 1, of the order statistics that bound the quantile `q` of `n` values
-/// with 2.5 % on either side.
-fn ranks(n: u64, q: f64) -> [Option<u64>; 2] {
+/// with `outside` on either side.
+fn ranks(n: u64, q: f64, outside: f64) -> [Option<u64>; 2] {
     if n == 0 || !(q > 0.0 && q < 1.0) {
         return [None, None];
     }
     let Ok(below) = Binomial::new(q, n) else { return [None, None] };
     // The quantile is under the value of rank r exactly when fewer than r values are under it.
     // `low` is the first number of values that is not too few, hence the last safe lower rank.
-    let low = below.inverse_cdf(0.025);
-    let high = below.inverse_cdf(0.975) + 1;
+    let low = below.inverse_cdf(outside);
+    let high = below.inverse_cdf(1.0 - outside) + 1;
     [(low > 0).then_some(low), (high <= n).then_some(high)]
 }
 

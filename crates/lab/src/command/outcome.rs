@@ -25,6 +25,8 @@ use super::subject::Subject;
 /// standard deviations of a normal distribution, the threshold of hyperfine (Iglewicz and Hoaglin,
 /// "How to Detect and Handle Outliers", 1993).
 pub(crate) const OUTLIER: f64 = 14.826;
+/// Peaks that differ by no more than this part are the same: the kernel counts pages in batches.
+const PEAK_NOISE: f64 = 0.05;
 /// Commands faster than this are about as fast as a shell's start varies.
 const FAST_SECONDS: f64 = 0.005;
 
@@ -138,7 +140,6 @@ impl BenchResult {
             name: name.to_owned(),
             ms: column(of),
         };
-        let peaks = self.trials.iter().map(|trial| trial.peak_bytes as f64).collect();
         Series {
             name: self.title.clone(),
             total_ms: column(|trial| trial.real),
@@ -148,12 +149,25 @@ impl BenchResult {
                 }
                 false => Vec::new(),
             },
-            attributes: vec![Attribute {
-                name: "peak memory".to_owned(),
-                values: AttributeValues::Numbers(peaks),
-            }],
+            attributes: self.peaks().into_iter().collect(),
             ..Series::default()
         }
+    }
+
+    /// The peaks of memory, if runs can be told apart by them: beyond what this program hides, and
+    /// beyond what the kernel counts late.
+    fn peaks(&self) -> Option<Attribute> {
+        let seen = |trial: &Trial| trial.peak_bytes.max(self.peak_floor_bytes) as f64;
+        let peaks: Vec<f64> = self.trials.iter().map(seen).collect();
+        let sorted = Sorted::new(&peaks);
+        let differs = sorted.at(1.0) - sorted.at(0.0) > PEAK_NOISE * sorted.at(1.0);
+        let values = AttributeValues::Numbers(peaks);
+        differs.then(|| Attribute { name: "peak memory".to_owned(), values })
+    }
+
+    /// Returns how many runs failed, which was to be ignored.
+    pub fn failures(&self) -> usize {
+        self.exit_codes.iter().filter(|code| **code != Some(0)).count()
     }
 
     /// Returns the runs that are outliers.
@@ -169,7 +183,7 @@ impl BenchResult {
             let at_zero = self.times.iter().filter(|time| **time == 0.0).count();
             warnings.push(Warning::Fast { at_zero, shell: shell.real });
         }
-        let failed = self.exit_codes.iter().filter(|code| **code != Some(0)).count();
+        let failed = self.failures();
         if failed > 0 {
             warnings.push(Warning::Failed(failed));
         }

@@ -1,7 +1,8 @@
 //! Prints benchmarks as text: hyperfine's lines, then quantiles, peak memory, totals as `time`
 //! prints them, verdicts, warnings.
 //!
-//! Also the summary of several commands, and the paired difference of two. The page
+//! Also the summary of several commands, and the paired difference of two, both with the verdict on
+//! the change. The page
 //! docs/lab/bench.md shows this text, and tests of the binary look for parts of it. Options that
 //! warnings name (`-N`, `--warmup`, `--prepare`) are declared in the binary, `cli/lab/bench.rs`.
 //! Invariant: no line is wider than the style says, from 20 columns on. A quantile is shown only
@@ -11,9 +12,10 @@
 //! tables of `export.rs`; JSON and CSV have seconds.
 
 use screen::{Ink, Style, wrapped};
-use verdicts::{Difference, Sorted, paired};
+use verdicts::{Difference, RelativeChange, Sorted, paired};
 
 use super::outcome::{BenchResult, OUTLIER, Warning};
+use crate::report::change_sentences;
 use crate::{Report, ReportOptions, in_words};
 
 /// A unit of time to show.
@@ -122,6 +124,9 @@ pub fn summary(
         };
         let spread = spread.map_or(String::new(), |spread| format!(" ± {spread:.2}"));
         line(&format!("    {ratio:.2}{spread} times {words} than {}", other.title));
+        for text in changes(reference, other, false) {
+            line(&format!("      {text}"));
+        }
     }
     out
 }
@@ -143,29 +148,21 @@ pub fn versus(first: &BenchResult, second: &BenchResult, style: &Style) -> Strin
 fn difference(first: &BenchResult, second: &BenchResult, found: &Difference) -> Vec<String> {
     let unit = TimeUnit::of(found.shift_ms.abs() / 1e3);
     let time = |ms: f64| unit.number(ms / 1e3);
-    let share = |ms: f64| 100.0 * ms / 1e3 / first.median;
     let interval = match found.shift_ci_ms {
-        Some([low, high]) => format!(
-            " (95 % {} … {} {}; {:.1} … {:.1} %)",
-            time(low),
-            time(high),
-            unit.sign(),
-            share(low),
-            share(high)
-        ),
+        Some([low, high]) => format!(" (95 % {} … {} {})", time(low), time(high), unit.sign()),
         None => " (too few pairs for an interval; six are needed)".to_owned(),
     };
-    let size = format!("{} {}, {:.1} %", time(found.shift_ms), unit.sign(), share(found.shift_ms));
-    let verdict = match found.shift_ci_ms {
-        Some([low, _]) if low > 0.0 => format!("`{}` is slower than", second.title),
-        Some([_, high]) if high < 0.0 => format!("`{}` is faster than", second.title),
-        _ => format!("no difference shows between `{}` and", second.title),
-    };
-    vec![
-        format!("  {verdict} `{}`", first.title),
-        format!("  second − first: {size}{interval}"),
-        format!("  {} pairs, signed-rank test p = {:.2e}", found.calls[0], found.p),
-    ]
+    let mut lines = vec![format!("  `{}` beside `{}`:", second.title, first.title)];
+    lines.extend(changes(first, second, true).iter().map(|text| format!("    {text}")));
+    lines.push(format!("  second − first: {} {}{interval}", time(found.shift_ms), unit.sign()));
+    lines.push(format!("  {} pairs, signed-rank test p = {:.2e}", found.calls[0], found.p));
+    lines
+}
+
+/// What the runs of two commands say of the second; nothing where that cannot be told.
+fn changes(first: &BenchResult, second: &BenchResult, is_paired: bool) -> Vec<String> {
+    let found = RelativeChange::of(&first.times, &second.times, is_paired);
+    found.map_or_else(Vec::new, |found| change_sentences(&found))
 }
 
 /// A text in lines as far to the right as it begins, those after the first a little more.

@@ -43,6 +43,8 @@ pub struct HttpCall {
     /// `GET http://host/path`; without the method where it is GET.
     pub name: String,
     pub(crate) target: Target,
+    /// The name in the server's certificate, where the call is made over TLS.
+    pub(crate) certified: Option<String>,
     pub(crate) bytes: Vec<u8>,
     pub(crate) ask: Ask,
 }
@@ -172,7 +174,14 @@ impl Calls {
         }
         let target = self.targets.of(&address)?;
         let ask = request.ask();
-        self.all.push(HttpCall { name, target, bytes: request.template().bytes().to_vec(), ask });
+        let certified = address.certified();
+        self.all.push(HttpCall {
+            name,
+            target,
+            certified,
+            bytes: request.template().bytes().to_vec(),
+            ask,
+        });
         Ok((self.all.len() - 1) as u32)
     }
 }

@@ -21,6 +21,7 @@ use std::time::Duration;
 use load::{Arrivals, Plan, Ramp, Stop, Target};
 
 use super::calls::HttpCall;
+use super::tls::{TlsSource, TlsTrust};
 use super::trace::Trace;
 use crate::LabError;
 
@@ -55,6 +56,10 @@ pub struct LoadTest {
     pub connections: usize,
     /// Connections that an open loop opens at most.
     pub connections_max: usize,
+    /// Calls that a connection has in flight at most, at least 1; more than one are pipelined.
+    pub pipeline: usize,
+    /// Whose certificates are believed over TLS.
+    pub tls: TlsTrust,
     /// Calls of which each is kept; of more a random sample of so many.
     pub kept_max: usize,
     /// Ends the run when it becomes true.
@@ -75,6 +80,7 @@ pub(super) struct ThreadPlan {
 #[derive(Debug)]
 struct ServerCalls {
     target: Target,
+    certified: Option<String>,
     calls: Vec<u32>,
 }
 
@@ -110,7 +116,10 @@ impl LoadTest {
         let mut parts = Vec::new();
         for group in &groups {
             let share = group.calls.len() as f64 / calls.len() as f64;
-            let (plan, order) = self.plan(group, calls.len());
+            let (mut plan, order) = self.plan(group, calls.len());
+            if let Some(host) = &group.certified {
+                plan.channel = Some(Arc::new(TlsSource::new(host, &self.tls)?));
+            }
             let threads = (self.threads as f64 * share).round() as usize;
             let threads = threads.clamp(1, plan.connections.max(1));
             for part in 0..threads {
@@ -139,7 +148,7 @@ impl LoadTest {
         let cut = |count: usize| ((count as f64 * share).round() as usize).max(1);
         let order: Arc<[u32]> = group.calls.as_slice().into();
         let (arrivals, order) = match &self.pace {
-            Pacing::Closed { .. } => (Arrivals::Closed { depth: 1 }, order),
+            Pacing::Closed { .. } => (Arrivals::Closed { depth: self.pipeline }, order),
             Pacing::Open(arrivals) => (slower(arrivals, share), order),
             Pacing::Trace(trace) => {
                 let in_turn = (0..all as u32).cycle();
@@ -164,6 +173,7 @@ impl LoadTest {
             warm_up: self.warm_up,
             timeout: self.timeout,
             connections_max: cut(self.connections_max.max(connections)),
+            depth_max: self.pipeline,
             cancel: Some(Arc::clone(&self.cancel)),
             ..Plan::open(group.target.clone(), arrivals, cut(connections), stop)
         };
@@ -175,9 +185,16 @@ impl LoadTest {
 fn groups(calls: &[HttpCall]) -> Vec<ServerCalls> {
     let mut groups: Vec<ServerCalls> = Vec::new();
     for (number, call) in (0..).zip(calls) {
-        match groups.iter_mut().find(|group| group.target == call.target) {
+        match groups
+            .iter_mut()
+            .find(|group| group.target == call.target && group.certified == call.certified)
+        {
             Some(group) => group.calls.push(number),
-            None => groups.push(ServerCalls { target: call.target.clone(), calls: vec![number] }),
+            None => groups.push(ServerCalls {
+                target: call.target.clone(),
+                certified: call.certified.clone(),
+                calls: vec![number],
+            }),
         }
     }
     groups

@@ -8,7 +8,7 @@ use load::{Arrivals, Ramp, Stop};
 use testkit::{Origin, OriginReply};
 use verdicts::AttributeValues;
 
-use super::{CallDefaults, Calls, LoadOutcome, LoadTest, Pacing, Second, Trace};
+use super::{CallDefaults, Calls, LoadOutcome, LoadTest, Pacing, Second, TlsTrust, Trace};
 use crate::LabError;
 
 fn loading(pace: Pacing, stop: Stop) -> LoadTest {
@@ -20,6 +20,8 @@ fn loading(pace: Pacing, stop: Stop) -> LoadTest {
         threads: 1,
         connections: 4,
         connections_max: 64,
+        pipeline: 1,
+        tls: TlsTrust::default(),
         kept_max: 1_000_000,
         cancel: Arc::new(AtomicBool::new(false)),
     }

@@ -6,9 +6,9 @@
 //! counted by their words. Attributes, lateness and bursts become columns; `bench` reads `late_ms`
 //! of saved files.
 //! Notes say how calls arrived, what was late, when a target died, and where redirects lead.
-//! With two targets, rows stand beside their partners if at most one turn in five lacks one.
-//! Arrivals 2k and 2k + 1 are a turn, as `scheduler.rs` hands them out. Calls without a partner are
-//! then left out, and a note counts them; otherwise the series are not paired.
+//! With n targets, rows stand beside their partners if at most one turn in five lacks one.
+//! Arrivals nk to nk + n - 1 are a turn, as `scheduler.rs` hands them out. Calls without partners
+//! are then left out, and a note counts them; otherwise the series are not paired.
 //! Invariant: no millisecond is in two phases. Times that others have measured go through
 //! `gather/inside.rs`. Notes on the whole probe are in the first series only.
 //! The page docs/lab/probe.md lists phases, attributes and bounds. Never here: verdicts
@@ -45,7 +45,7 @@ const LONELY_MAX: usize = 5;
 pub struct ProbeResult {
     /// One series for each target.
     pub series: Vec<Series>,
-    /// Whether row i of both series was measured in the same turn.
+    /// Whether row i of all series was measured in the same turn.
     pub is_paired: bool,
     /// Whether it was interrupted.
     pub is_interrupted: bool,
@@ -58,9 +58,9 @@ pub(super) fn gather(plan: &Plan, mut left: ProbeRecord, is_interrupted: bool) -
     if plan.burst.calls > 1 {
         notes.push(BURSTS.to_owned());
     }
-    let lonely = if plan.targets.len() == 2 { lonely(&mut left.calls) } else { None };
+    let lonely = lonely(&mut left.calls, plan.targets.len());
     notes.extend(lonely.filter(|lonely| *lonely > 0).map(|lonely| {
-        format!("{lonely} calls are left out because the other target failed in the same turn")
+        format!("{lonely} calls are left out because another target failed in the same turn")
     }));
     let series = plan.targets.iter().enumerate().map(|(arm, target)| {
         let calls: Vec<&FinishedCall> =
@@ -167,22 +167,28 @@ fn numeric((name, numbers): (String, Vec<f64>)) -> Attribute {
     Attribute { name, values: AttributeValues::Numbers(numbers) }
 }
 
-/// Takes calls away whose turn has no second one that succeeded, so that rows stand beside their
+/// Takes calls away whose turn has one that did not succeed, so that rows stand beside their
 /// partners; returns how many. Nothing is taken, and nothing returned, when that would be more than
-/// a fifth: two samples say more then than pairs.
-fn lonely(calls: &mut Vec<FinishedCall>) -> Option<usize> {
-    let turn = |call: &FinishedCall| (call.due.arrival / 2, call.due.position);
+/// a fifth: two samples say more then than pairs. A target that never answered lacks in no turn.
+fn lonely(calls: &mut Vec<FinishedCall>, arms: usize) -> Option<usize> {
+    let turn = |call: &FinishedCall| (call.due.arrival / arms as u64, call.due.position);
+    let answers = |arm: &usize| calls.iter().any(|call| call.due.arm == *arm && call.made.is_ok());
+    let alive = (0..arms).filter(answers).count();
+    if alive < 2 {
+        return None;
+    }
     let mut whole: BTreeMap<(u64, u32), usize> = BTreeMap::new();
     for call in calls.iter().filter(|call| call.made.is_ok()) {
         *whole.entry(turn(call)).or_default() += 1;
     }
-    let lonely = whole.values().filter(|count| **count == 1).count();
-    if lonely * LONELY_MAX > whole.len() || whole.is_empty() {
+    let is_short = |count: &&usize| **count < alive;
+    let short = whole.values().filter(is_short).count();
+    if short * LONELY_MAX > whole.len() {
         return None;
     }
-    calls.retain(|call| call.made.is_err() || whole.get(&turn(call)) == Some(&2));
+    calls.retain(|call| call.made.is_err() || whole.get(&turn(call)) == Some(&alive));
     calls.sort_by_key(turn);
-    Some(lonely)
+    Some(whole.values().filter(is_short).sum())
 }
 
 /// How calls arrived: without it a reader cannot judge the rest.

@@ -1,7 +1,8 @@
 //! Sends one echo request and waits for its reply (RFC 792, RFC 4443).
 //!
 //! By a ping socket, or by a raw one where those are not allowed; if neither is, the caller is not
-//! made. Phases: `resolve`, `connect` (opening the socket), `send`, `wait`.
+//! made. Phases: `resolve`, `connect`, `send`, `wait`. The socket is kept, as `ping` keeps its own.
+//! So `connect` (opening it) is in the first call to a name only, and in none to an address.
 //! Invariant: a reply counts for a call only when it has the sequence number and the 56 random
 //! bytes of that call. A late reply, or one to another program, is waited past. Only a raw socket
 //! tells "unreachable", which counts by identifier and sequence number.
@@ -32,12 +33,15 @@ pub(crate) struct IcmpCaller {
     family: AddressFamily,
     random: Random,
     sequence: u16,
+    /// The socket of the last call, and the host that it is connected to.
+    open: Option<(IpAddr, Echo)>,
     /// Identifier and payload of the next request.
     identifier: u16,
     payload: [u8; PAYLOAD_BYTES],
 }
 
 /// A socket that may send echo requests.
+#[derive(Debug)]
 struct Echo {
     socket: Socket,
     is_raw: bool,
@@ -65,9 +69,41 @@ impl IcmpCaller {
             family,
             random: Random::new(RandomState::new().hash_one(0)),
             sequence: 0,
+            open: None,
             identifier: 0,
             payload: [0; PAYLOAD_BYTES],
         })
+    }
+
+    /// A socket that is connected to an address: the one that is open, or a new one.
+    fn connected(&mut self, to: IpAddr) -> io::Result<Echo> {
+        if let Some((_, echo)) = self.open.take().filter(|(address, _)| *address == to) {
+            return Ok(echo);
+        }
+        let echo = Echo::open(to.is_ipv6())?;
+        echo.socket.connect(&SocketAddr::new(to, 0).into())?;
+        Ok(echo)
+    }
+
+    /// Sends the request, and waits for its reply.
+    fn exchange(&self, echo: &mut Echo, watch: &mut Stopwatch) -> Result<(), CallFailure> {
+        let failed = |step| move |error: io::Error| CallFailure::of(step, &error);
+        let mut buffer = [0; 2048];
+        echo.socket.set_read_timeout(Some(watch.left("wait")?)).map_err(failed("send"))?;
+        echo.socket.send(&self.request(echo.is_v6)).map_err(failed("send"))?;
+        watch.lap("send");
+        loop {
+            let read = echo.socket.read(&mut buffer).map_err(failed("wait"))?;
+            match self.receive(&buffer[..read], echo) {
+                Received::Reply => break,
+                Received::Unreachable => return Err(CallFailure::new("host unreachable")),
+                Received::Other => {}
+            }
+            let left = Some(watch.left("wait")?);
+            echo.socket.set_read_timeout(left).map_err(failed("wait"))?;
+        }
+        watch.lap("wait");
+        Ok(())
     }
 
     fn request(&self, is_v6: bool) -> Vec<u8> {
@@ -132,31 +168,26 @@ impl Caller for IcmpCaller {
         for bytes in self.payload.chunks_mut(8) {
             bytes.copy_from_slice(&self.random.bits().to_be_bytes()[..bytes.len()]);
         }
+        // Of an address the socket is no part of the call; a name has to be looked up first.
+        if let Ok(address) = self.place.host.parse() {
+            self.open = self.connected(address).ok().map(|echo| (address, echo));
+        }
     }
 
     fn call(&mut self, watch: &mut Stopwatch) -> Result<CallDetails, CallFailure> {
-        let address = tcp::resolve(&self.place, self.family, watch)?[0];
-        let failed = |step| move |error: io::Error| CallFailure::of(step, &error);
-        let mut echo = Echo::open(address.is_ipv6()).map_err(failed("connect"))?;
-        let to = SocketAddr::new(address.ip(), 0).into();
-        echo.socket.connect(&to).map_err(failed("connect"))?;
-        watch.lap("connect");
-        echo.socket.send(&self.request(echo.is_v6)).map_err(failed("send"))?;
-        watch.lap("send");
-        let mut buffer = [0; 2048];
-        loop {
-            let left = Some(watch.left("wait")?);
-            echo.socket.set_read_timeout(left).map_err(failed("wait"))?;
-            let read = echo.socket.read(&mut buffer).map_err(failed("wait"))?;
-            match self.receive(&buffer[..read], &echo) {
-                Received::Reply => break,
-                Received::Unreachable => return Err(CallFailure::new("host unreachable")),
-                Received::Other => {}
-            }
+        let address = tcp::resolve(&self.place, self.family, watch)?[0].ip();
+        let is_open = self.open.as_ref().is_some_and(|(to, _)| *to == address);
+        let echo = self.connected(address);
+        let mut echo = echo.map_err(|error| CallFailure::of("connect", &error))?;
+        if !is_open {
+            watch.lap("connect");
         }
-        watch.lap("wait");
+        let outcome = self.exchange(&mut echo, watch);
+        // A late reply is waited past by its sequence number.
+        self.open = Some((address, echo));
+        outcome?;
         let mut made = CallDetails::default();
-        made.name("address", address.ip().to_string());
+        made.name("address", address.to_string());
         Ok(made)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Plain data, checked by `check` before the first call. Also how long a thread looks at the clock
 //! before a call: docs/lab/probe.md says from which rate on `spin` is least.
-//! Invariant: a plan that was checked has one target or two, a rate above 0 and at most a million a
+//! Invariant: a plan that was checked has 1 to 64 targets, a rate above 0 and at most a million a
 //! second. Its end and time-out are not zero, and its burst has 1 to [`IN_FLIGHT_MAX`] calls. That
 //! number stands once more as 512 in a message of `check`, and in docs/lab/probe.md.
 //! Methods, fields and authorities of HTTP are not checked here. Names in `HttpOptions::attributes`
@@ -21,11 +21,13 @@ use crate::LabError;
 
 /// Calls in flight at once: each has a thread.
 pub const IN_FLIGHT_MAX: usize = 512;
+/// Targets at once: each thread has a connection to each.
+const TARGETS_MAX: usize = 64;
 
 /// What is called, when and how often.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// One target, or two that are compared: they are called in turns, in random order.
+    /// One target or several, which are called in turns: each begins with one drawn at random.
     pub targets: Vec<ProbeTarget>,
     /// When no more calls are begun; those in flight are waited for.
     pub end: End,
@@ -122,8 +124,8 @@ impl Plan {
                 "the rate is a number of calls a second, more than 0 and at most 1000000",
             );
         }
-        if !matches!(self.targets.len(), 1 | 2) {
-            return wrong("there is one target, or two");
+        if !(1..=TARGETS_MAX).contains(&self.targets.len()) {
+            return wrong("there are 1 to 64 targets");
         }
         let is_empty = matches!(self.end, End::Count(0) | End::After(Duration::ZERO));
         if is_empty || self.burst.calls == 0 || self.timeout.is_zero() {

@@ -1,13 +1,14 @@
 //! Hands calls out to threads at their times, and collects what became of them.
 //!
-//! It makes calls of arrivals: bursts, turns of two targets in random order, numbers for `{n}`.
+//! It makes calls of arrivals: bursts, turns of several targets that begin with any, numbers for
+//! `{n}`.
 //! `arrivals.rs` says when, `worker_threads.rs` makes the calls, `clock.rs` notes steps of the
 //! clock.
 //! Invariant: of the calls that have arrived, the earliest is handed out first, 2 ms before its
 //! time (docs/lab/probe.md says so, too). When all threads are busy it waits, and `was_full` says
 //! so. A stop is heard within 50 ms; what is under way then is given up and counted.
-//! Of two targets, each two arrivals that follow each other are a turn, with one call or burst to
-//! each. `gather.rs` finds partners by that, from the number of the arrival.
+//! Of n targets, each n arrivals that follow each other are a turn, with one call or burst to each.
+//! `gather.rs` finds partners by that, from the number of the arrival.
 //! Never here: series (`gather.rs`).
 
 use std::cmp::Reverse;
@@ -31,7 +32,7 @@ const LEAD_NS: u64 = 2_000_000;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// How far a probe is.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Progress {
     /// Calls that ended.
     pub done: u64,
@@ -43,6 +44,17 @@ pub struct Progress {
     pub last_ms: Option<f64>,
     /// Time since the probe began.
     pub elapsed: Duration,
+    /// What came of the calls to each target, where there are several.
+    pub targets: Vec<TargetCalls>,
+}
+
+/// What came of the calls to a target so far.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TargetCalls {
+    /// Milliseconds of those that succeeded, in the order in which they ended.
+    pub ms: Vec<f64>,
+    /// How many failed.
+    pub failed: u64,
 }
 
 /// A probe under way.
@@ -97,7 +109,14 @@ impl<'p> Scheduler<'p> {
             first_arm: 0,
             calls: Vec::new(),
             was_full: false,
-            progress: Progress { planned: plan.planned(), ..Progress::default() },
+            progress: Progress {
+                planned: plan.planned(),
+                targets: match plan.targets.len() {
+                    1 => Vec::new(),
+                    count => vec![TargetCalls::default(); count],
+                },
+                ..Progress::default()
+            },
         })
     }
 
@@ -200,11 +219,22 @@ impl<'p> Scheduler<'p> {
 
     fn note(&mut self, call: FinishedCall) {
         self.progress.done += 1;
+        // One target may be followed for days, so that its times must not gather.
+        let target = self.progress.targets.get_mut(call.due.arm);
         match &call.made {
             Ok(_) => {
-                self.progress.last_ms = Some((call.ended_ns - call.sent_ns) as f64 / 1e6);
+                let ms = (call.ended_ns - call.sent_ns) as f64 / 1e6;
+                self.progress.last_ms = Some(ms);
+                if let Some(target) = target {
+                    target.ms.push(ms);
+                }
             }
-            Err(_) => self.progress.failed += 1,
+            Err(_) => {
+                self.progress.failed += 1;
+                if let Some(target) = target {
+                    target.failed += 1;
+                }
+            }
         }
         let is_last = self.due.is_empty() && self.threads.in_flight() == 0;
         if is_last && self.schedule.learns() {

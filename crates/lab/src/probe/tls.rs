@@ -1,5 +1,6 @@
 //! Shakes hands for a call by TLS, and puts refusals of certificates into words.
 //!
+//! Load tests take configuration and words from here, too (`load_test/tls.rs`).
 //! rustls with ring; `trust` decides whose certificates are believed. [`ClientStream`] is a
 //! connection in the clear or by TLS.
 //! Invariant: the handshake, phase `tls`, ends at the deadline of the call. ALPN offers HTTP/1.1
@@ -121,9 +122,9 @@ impl Write for ClientStream {
     }
 }
 
-/// What rustls says, in words that are the same for every call that fails so: without moments and
-/// lists.
-fn described(error: &Error) -> String {
+/// Returns what rustls says, in words that are the same for every call that fails so: without
+/// moments and lists.
+pub(crate) fn described(error: &Error) -> String {
     match error {
         Error::InvalidCertificate(reason) => format!("certificate refused ({})", refusal(reason)),
         Error::InvalidMessage(InvalidMessage::InvalidContentType) => {

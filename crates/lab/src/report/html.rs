@@ -5,8 +5,7 @@
 //! zooming. A new class needs its rule in `page.css` of `screen`. docs/lab/report.md
 //! shows a picture of the page.
 //! Invariant: every text that comes from users goes through `escaped` and cannot become markup.
-//! What stands between backticks in sentences of verdicts and in notes is code; in figures it is
-//! not.
+//! What stands between backticks in verdicts and in notes is code.
 //! Page and charts are those of `screen`. All reasons of failures are shown; `text.rs` shows eight.
 //! Notes are those of the first target only.
 
@@ -96,7 +95,7 @@ impl HtmlReport<'_> {
             out += &format!("<div class=\"{class}\"><p><strong>{title}.</strong> {sentence}</p>");
             if !words.figures.is_empty() {
                 let items =
-                    words.figures.iter().map(|figure| format!("<li>{}</li>", escaped(figure)));
+                    words.figures.iter().map(|figure| format!("<li>{}</li>", with_code(figure)));
                 out += &format!("<ul>{}</ul>", items.collect::<String>());
             }
             out += "</div>\n";

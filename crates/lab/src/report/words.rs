@@ -171,11 +171,17 @@ fn multimodal(modality: &Modality) -> Words {
 
 fn unimodal(modality: &Modality) -> Words {
     let sentence = match modality.modes.first() {
+        Some(mode) if mode.share < 1.0 => format!(
+            "One hump, at {}, which holds {} of the calls; the others stand apart.",
+            time(mode.at_ms),
+            percent(mode.share)
+        ),
         Some(mode) => format!("One hump, at {}.", time(mode.at_ms)),
         None => "One hump.".to_owned(),
     };
     let mut figures = mode_figures(modality);
-    if modality.p.min(modality.p_dip) <= MODES_P_MAX {
+    let has_strays = modality.modes.iter().any(|mode| mode.share < 1.0);
+    if has_strays || modality.p.min(modality.p_dip) <= MODES_P_MAX {
         figures.push("what stands apart is too few calls for a hump of their own".to_owned());
     }
     words("unimodal", sentence, figures, Ink::Fine)

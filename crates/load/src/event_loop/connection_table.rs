@@ -9,10 +9,12 @@
 //! `next_retry` looks at the first alone. An event of an earlier socket in a slot is recognised and
 //! dropped.
 //! Closing a slot leaves its requests on it; the caller must take and fail them.
+//! Also the channels of connections: hands are shaken while a slot connects.
 //! Refuses: to know what a request is for. One connection is in `connection_slot`.
 
 use std::collections::VecDeque;
 use std::io;
+use std::sync::Arc;
 
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -20,7 +22,7 @@ use rustix::fd::OwnedFd;
 use rustix::time::Timespec;
 
 use crate::connection_slot::{ConnectionPhase, ConnectionSlot, InFlight};
-use crate::{LoadError, Plan, Target};
+use crate::{ChannelSource, LoadError, Plan, Target};
 
 /// A failed connect is tried again after this long.
 const RETRY_DELAY_NS: u64 = 10_000_000;
@@ -33,6 +35,8 @@ pub(super) struct ConnectionTable {
     pub slots: Vec<ConnectionSlot>,
     /// Open loop: slots that wait for a request, the last used first; may hold stale ones.
     idle: Vec<usize>,
+    /// Open loop: slots with room beside the requests in flight; may hold stale ones.
+    with_room: VecDeque<usize>,
     /// Slots whose connection is closed and not wanted at the moment.
     vacant: Vec<usize>,
     /// When to try again, and which slot.
@@ -43,6 +47,7 @@ pub(super) struct ConnectionTable {
     /// Why the last connect failed.
     refusal: Option<io::Error>,
     target: Target,
+    channel: Option<Arc<dyn ChannelSource>>,
     slots_max: usize,
     epoll: OwnedFd,
 }
@@ -51,6 +56,8 @@ pub(super) struct ConnectionTable {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Arrival {
     Open,
+    /// Its channel shakes hands.
+    Pending,
     Refused,
 }
 
@@ -65,6 +72,8 @@ impl ConnectionTable {
         Ok(Self {
             slots: Vec::new(),
             idle: Vec::new(),
+            with_room: VecDeque::new(),
+            channel: plan.channel.clone(),
             vacant: Vec::new(),
             retries: VecDeque::new(),
             connecting: 0,
@@ -150,8 +159,15 @@ impl ConnectionTable {
         self.retries.front().map_or(u64::MAX, |(at, _)| *at)
     }
 
-    /// The socket of a connecting slot is ready: it is open, or was refused.
-    pub(super) fn arrive(&mut self, slot: usize, flags: EventFlags, now: u64) -> Arrival {
+    /// The socket of a connecting slot is ready: it is open, or was refused. With a channel it is
+    /// open once hands are shaken, for which `buffer` is written to.
+    pub(super) fn arrive(
+        &mut self,
+        slot: usize,
+        flags: EventFlags,
+        now: u64,
+        buffer: &mut [u8],
+    ) -> Arrival {
         let connection = &mut self.slots[slot];
         let error = connection.socket().take_error().unwrap_or_else(Some);
         let error = error.or_else(|| {
@@ -161,10 +177,28 @@ impl ConnectionTable {
             self.give_up_connect(slot, error, now);
             return Arrival::Refused;
         }
-        connection.phase = ConnectionPhase::Open;
+        match self.shaken(slot, buffer) {
+            Ok(true) => {}
+            Ok(false) => return Arrival::Pending,
+            Err(error) => {
+                self.give_up_connect(slot, error, now);
+                return Arrival::Refused;
+            }
+        }
+        self.slots[slot].phase = ConnectionPhase::Open;
         self.connecting -= 1;
         self.open += 1;
         Arrival::Open
+    }
+
+    /// Whether the channel of a slot is ready, if there is to be one.
+    fn shaken(&mut self, slot: usize, buffer: &mut [u8]) -> io::Result<bool> {
+        let Some(source) = &self.channel else { return Ok(true) };
+        let connection = &mut self.slots[slot];
+        if !connection.has_channel() {
+            connection.enter(source.open()?);
+        }
+        connection.shake_hands(buffer)
     }
 
     /// A connect has failed, or takes too long.
@@ -204,6 +238,26 @@ impl ConnectionTable {
             let connection = &mut self.slots[slot];
             if connection.idle && connection.phase == ConnectionPhase::Open {
                 connection.idle = false;
+                return Some(slot);
+            }
+        }
+        None
+    }
+
+    /// Open loop: notes that a slot has room beside the requests that are in flight on it.
+    pub(super) fn set_room(&mut self, slot: usize) {
+        if !self.slots[slot].has_room {
+            self.slots[slot].has_room = true;
+            self.with_room.push_back(slot);
+        }
+    }
+
+    /// Open loop: takes the slot that has had room longest.
+    pub(super) fn take_room(&mut self) -> Option<usize> {
+        while let Some(slot) = self.with_room.pop_front() {
+            let connection = &mut self.slots[slot];
+            if connection.has_room && connection.phase == ConnectionPhase::Open {
+                connection.has_room = false;
                 return Some(slot);
             }
         }

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use super::{run, run_threads};
 use crate::{
-    Arrivals, Ask, IdleConnections, LoadError, Mix, Plan, Pulse, Report, Request, RequestOutcome,
-    Requests, Stop, Target, Template,
+    Arrivals, Ask, Channel, ChannelSource, IdleConnections, LoadError, Mix, Plan, Pulse, Report,
+    Request, RequestOutcome, RequestTimes, Requests, Stop, Target, Template,
 };
 
 /// What a server does with its n-th request, counted over all connections from 0.
@@ -177,6 +177,179 @@ fn keeps_several_requests_in_flight_when_told() {
     let server = server(|_| Deed::Answer(OK));
     let plan = Plan { arrivals: Arrivals::Closed { depth: 8 }, ..closed(&server, 2, 1003) };
     check_clean(&run(&plan, &mut get()).unwrap(), 1003);
+}
+
+/// Notes when requests were meant to be sent, were sent, and ended.
+struct Noted(Template, Vec<RequestTimes>);
+
+impl Requests for Noted {
+    fn next(&mut self, out: &mut Vec<u8>) -> Ask {
+        self.0.next(out)
+    }
+
+    fn done(&mut self, _: u64, outcome: RequestOutcome<'_>) {
+        let RequestOutcome::Reply(reply) = outcome else { panic!("{outcome:?}") };
+        self.1.push(reply.times);
+    }
+}
+
+#[test]
+fn an_open_loop_puts_several_requests_on_a_connection_when_told() {
+    let server = server(|n| match n % 6 {
+        0 => Deed::AnswerAfter(Duration::from_millis(200), OK),
+        _ => Deed::Answer(OK),
+    });
+    let made = |depth_max| {
+        let arrivals = Arrivals::At((0..6).collect());
+        let open = Plan::open(server.target(), arrivals, 1, Stop::After(Duration::from_secs(3600)));
+        let plan = Plan { connections_max: 1, depth_max, ..open };
+        let mut noted = Noted(get(), Vec::new());
+        check_clean(&run(&plan, &mut noted).unwrap(), 6);
+        noted.1
+    };
+    // All are sent before the first reply: their wait behind it is the server's time.
+    let together = made(6);
+    assert!(together.iter().all(|times| times.sent_ns < together[0].ended_ns), "{together:?}");
+    // One at a time, the others wait unsent, which counts from their intended times all the same.
+    let apart = made(1);
+    assert!(apart[1..].iter().all(|times| times.sent_ns >= apart[0].ended_ns), "{apart:?}");
+    assert!(apart.iter().chain(&together).all(|times| times.intended_ns < 6));
+    assert_eq!(server.accepted(), 2);
+}
+
+#[test]
+fn requests_behind_one_that_timed_out_were_closed_with_it() {
+    let server = server(|n| if n == 0 { Deed::Hang } else { Deed::Answer(OK) });
+    let plan = Plan {
+        arrivals: Arrivals::Closed { depth: 4 },
+        timeout: Duration::from_millis(300),
+        ..closed(&server, 1, 20)
+    };
+    let report = run(&plan, &mut get()).unwrap();
+    assert_eq!((report.errors.timeout, report.errors.closed), (1, 3));
+    assert_eq!(report.requests, 16);
+}
+
+#[test]
+fn requests_behind_a_reply_that_closes_are_failed_and_not_sent_again() {
+    let server = server(|n| Deed::Answer(if n == 1 { OK_CLOSE } else { OK }));
+    let plan = Plan { arrivals: Arrivals::Closed { depth: 4 }, ..closed(&server, 1, 20) };
+    let report = run(&plan, &mut get()).unwrap();
+    assert_eq!(report.requests + report.errors.closed, 20);
+    assert!(report.errors.closed >= 1, "{:?}", report.errors);
+    assert_eq!(server.accepted(), 2);
+}
+
+/// A channel whose handshake is a byte to and fro, and that turns each byte around.
+#[derive(Debug, Default)]
+struct Turned {
+    is_ready: bool,
+    has_greeted: bool,
+    wire: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct TurnedSource;
+
+impl ChannelSource for TurnedSource {
+    fn open(&self) -> std::io::Result<Box<dyn Channel>> {
+        Ok(Box::new(Turned::default()))
+    }
+}
+
+impl Channel for Turned {
+    fn receive(&mut self, wire: &[u8], plain: &mut Vec<u8>) -> std::io::Result<()> {
+        let mut bytes = wire.iter();
+        if !self.is_ready {
+            match bytes.next() {
+                Some(b'!') => self.is_ready = true,
+                _ => return Err(std::io::Error::other("no greeting")),
+            }
+        }
+        plain.extend(bytes.map(|byte| !byte));
+        Ok(())
+    }
+
+    fn send(&mut self, plain: &[u8]) -> std::io::Result<()> {
+        self.wire.extend(plain.iter().map(|byte| !byte));
+        Ok(())
+    }
+
+    fn take_wire(&mut self, wire: &mut Vec<u8>) -> std::io::Result<()> {
+        if !std::mem::replace(&mut self.has_greeted, true) {
+            wire.push(b'?');
+        }
+        wire.append(&mut self.wire);
+        Ok(())
+    }
+
+    fn is_ready(&self) -> bool {
+        self.is_ready
+    }
+}
+
+/// A stream behind such a channel, as the server sees it.
+struct TurnedStream(TcpStream);
+
+impl Read for TurnedStream {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.0.read(buffer)?;
+        buffer[..read].iter_mut().for_each(|byte| *byte = !*byte);
+        Ok(read)
+    }
+}
+
+impl Write for TurnedStream {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let turned: Vec<u8> = bytes.iter().map(|byte| !byte).collect();
+        self.0.write_all(&turned)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
+}
+
+fn turned_server(greeting: u8) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            thread::spawn(move || {
+                let mut stream = stream.unwrap();
+                let mut greeted = [0];
+                stream.read_exact(&mut greeted).unwrap();
+                assert_eq!(greeted, [b'?']);
+                stream.write_all(&[greeting]).unwrap();
+                serve_stream(TurnedStream(stream), &Counts::default(), |_| Deed::Answer(OK));
+            });
+        }
+    });
+    address
+}
+
+#[test]
+fn requests_go_through_a_channel_once_hands_are_shaken() {
+    let target = Target::Tcp(turned_server(b'!'));
+    for depth in [1, 5] {
+        let channel: Option<Arc<dyn ChannelSource>> = Some(Arc::new(TurnedSource));
+        let plan = Plan {
+            channel,
+            arrivals: Arrivals::Closed { depth },
+            ..Plan::closed(target.clone(), 3, Stop::Count(301))
+        };
+        check_clean(&run(&plan, &mut get()).unwrap(), 301);
+    }
+}
+
+#[test]
+fn a_server_that_shakes_no_hands_is_not_reached() {
+    let target = Target::Tcp(turned_server(b'-'));
+    let channel: Option<Arc<dyn ChannelSource>> = Some(Arc::new(TurnedSource));
+    let plan = Plan { channel, ..Plan::closed(target, 2, Stop::Count(3)) };
+    let Err(LoadError::Connect { source, .. }) = run(&plan, &mut get()) else { panic!() };
+    assert_eq!(source.to_string(), "no greeting");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! `lab.rs` beside `cli.rs`, and in the files below it.
 
 mod bench;
+mod fail_if;
 mod load;
 mod probe;
 mod report;
@@ -14,6 +15,7 @@ mod written;
 use clap::Subcommand;
 
 pub(crate) use bench::BenchArgs;
+pub(crate) use fail_if::FailIfArgs;
 pub(crate) use load::{LoadArgs, Rate};
 pub(crate) use probe::{HttpArgs, PluginArgs, ProbeArgs};
 pub(crate) use report::ReportArgs;

@@ -24,15 +24,17 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::LabError;
+use lab::bounds::BoundSample;
 use lab::command::{
     self, Bench, BenchProgress, BenchResult, CommandInput, FailurePolicy, Markup, ResultFile, Runs,
     ShellStart, Subject, TimeUnit,
 };
 use screen::Style;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use verdicts::Series;
+use verdicts::{RelativeChange, Series, Sorted};
 
 use super::audited::Audited;
+use super::fail_if;
 use super::misuse::misused;
 use crate::cli::BenchArgs;
 use crate::hint::Hint;
@@ -40,16 +42,23 @@ use crate::output;
 
 const IGNORE: Hint =
     Hint("`--ignore-failure` goes on all the same, `--show-output` shows what the command says");
-const NOT_FOUND: Hint = Hint("a line for the shell needs no `--` before it");
+const AFTER_DASHES: Hint = Hint("a line for the shell needs no `--` before it");
+const WITHOUT_SHELL: Hint = Hint(
+    "without a shell the first word is a program: is it installed, and in PATH? a line for the \
+     shell needs no `-N`",
+);
+const NO_SHELL: Hint = Hint("`--shell` names a shell that is installed");
+const COMPARED: &str = "two commands";
 const REDRAW: Duration = Duration::from_millis(100);
 const BAR: &str = "{msg} {bar:30} {pos}/{len}, {eta} left";
 
 /// Benchmarks the commands.
 ///
 /// # Errors
-/// When a command cannot be run, or fails and that is not ignored.
+/// When a command cannot be run, fails and that is not ignored, or a bound is not kept.
 pub(super) fn run(args: &BenchArgs) -> Result<()> {
     let subjects = subjects::of(args).map_err(misused)?;
+    fail_if::check(&args.bounds, subjects.len() == 2, COMPARED).map_err(misused)?;
     let all = exports(args).map_err(misused)?.into_iter();
     let (printed, exports): (Vec<_>, Vec<_>) = all.partition(|(_, path)| is_stdout(path));
     let session = args.save.as_deref().map(output::create).transpose()?;
@@ -63,7 +72,7 @@ pub(super) fn run(args: &BenchArgs) -> Result<()> {
     let screen = Screen::of(args);
     let shell = match subjects::shell(args)? {
         Some(shell) => Some(screen.watched("measuring the shell's start", |_| {
-            ShellStart::measure(&shell).map_err(explained)
+            ShellStart::measure(&shell).map_err(|error| explained(error, args))
         })?),
         None => None,
     };
@@ -93,7 +102,35 @@ pub(super) fn run(args: &BenchArgs) -> Result<()> {
         let all: Vec<&Series> = series.iter().collect();
         lab::session_file::write(&all, args.vs.is_some(), file).context("save the runs")?;
     }
-    Ok(())
+    bounded(args, &results, &screen)
+}
+
+/// Holds the runs of each command against the bounds, and the second of two against the first.
+fn bounded(args: &BenchArgs, results: &[BenchResult], screen: &Screen) -> Result<()> {
+    let change = match results {
+        [first, second] => RelativeChange::of(&first.times, &second.times, args.vs.is_some()),
+        _ => None,
+    };
+    let times = |result: &BenchResult| Sorted::of(result.times.iter().map(|time| 1e3 * time));
+    let times: Vec<Sorted> = results.iter().map(times).collect();
+    let sample = |(at, result): (usize, &'_ BenchResult)| {
+        let failed = result.failures();
+        BoundSample {
+            name: if results.len() > 1 { &results[at].title } else { "" },
+            times: &times[at],
+            max_ms: times[at].at(1.0),
+            succeeded: (result.times.len() - failed) as u64,
+            failed: failed as u64,
+            change: change.as_ref().filter(|_| at == 1),
+        }
+    };
+    let samples: Vec<BoundSample<'_>> = results.iter().enumerate().map(sample).collect();
+    let outcomes = fail_if::judge(&args.bounds, &samples);
+    match screen.is_silent {
+        true => fail_if::warn(&outcomes),
+        false => output::print(&fail_if::text(&outcomes, &screen.style))?,
+    }
+    fail_if::end(&outcomes)
 }
 
 /// What is shown and written of a benchmark while it goes on.
@@ -118,7 +155,8 @@ impl BenchRun<'_> {
                 break;
             }
             let measured = screen.watched("running", |bar| {
-                bench.run(group, &mut |progress| show(bar, progress)).map_err(explained)
+                let ran = bench.run(group, &mut |progress| show(bar, progress));
+                ran.map_err(|error| explained(error, args))
             })?;
             for result in measured.into_iter().filter(|result| !result.times.is_empty()) {
                 let (number, style) = (results.len() + 1, &screen.style);
@@ -250,13 +288,19 @@ fn exported(
 }
 
 /// With a hint where the user can act.
-fn explained(error: LabError) -> anyhow::Error {
+fn explained(error: LabError, args: &BenchArgs) -> anyhow::Error {
     match &error {
         LabError::Command { when, .. } if when.starts_with("in ") => {
             anyhow::Error::new(error).context(IGNORE)
         }
         LabError::System { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
-            anyhow::Error::new(error).context(NOT_FOUND)
+            let is_direct = args.no_shell || args.shell == "none";
+            let hint = match (args.program.is_empty(), is_direct) {
+                (false, _) => AFTER_DASHES,
+                (true, true) => WITHOUT_SHELL,
+                (true, false) => NO_SHELL,
+            };
+            anyhow::Error::new(error).context(hint)
         }
         _ => error.into(),
     }

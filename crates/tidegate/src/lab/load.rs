@@ -13,30 +13,35 @@
 mod plan;
 mod progress;
 
-use std::io::BufWriter;
+use std::io::{BufWriter, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
+use lab::bounds::{BoundOutcome, BoundSample};
 use lab::load_test::{self, LoadOutcome, Second};
 use lab::{IntervalLog, LabError, Report, ReportOptions};
 use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM};
+use verdicts::Sorted;
 
+use super::fail_if;
 use super::misuse::misused;
 use crate::cli::LoadArgs;
 use crate::hint::Hint;
 use crate::output;
 
 const NOBODY_THERE: Hint = Hint("does the server run, and at this port? try `curl -i URL`");
+const COMPARED: &str = "keep two runs by `--save`, and compare them by `tidegate lab report`";
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Runs the load and prints the report.
 ///
 /// # Errors
-/// When the load could not begin, or no call succeeded.
+/// When the load could not begin, no call succeeded, or a bound is not kept.
 pub(super) fn run(args: &LoadArgs) -> Result<()> {
+    fail_if::check(&args.bounds, false, COMPARED).map_err(misused)?;
     let (plan, calls) = plan::of(args, interruption()?).map_err(misused)?;
     let mut files = Files::create(args)?;
     let mut progress = progress::LoadProgress::new(&plan);
@@ -47,8 +52,11 @@ pub(super) fn run(args: &LoadArgs) -> Result<()> {
             log_error.get_or_insert(error);
         }
     });
-    let loaded = outcome.map_err(|error| match error {
-        LabError::Load(load::LoadError::Connect { .. }) => {
+    let loaded = outcome.map_err(|error| match &error {
+        // A handshake that failed says by itself why.
+        LabError::Load(load::LoadError::Connect { source, .. })
+            if source.kind() != ErrorKind::Other =>
+        {
             anyhow::Error::new(error).context(NOBODY_THERE)
         }
         _ => error.into(),
@@ -76,9 +84,21 @@ fn interruption() -> Result<Arc<AtomicBool>> {
 }
 
 fn report(args: &LoadArgs, loaded: &LoadOutcome, verdicts: Option<Report<'_>>) -> Result<()> {
+    let times = Sorted::new(&loaded.series.total_ms);
+    let sample = BoundSample {
+        name: "",
+        times: &times,
+        max_ms: loaded.latency_ms.max,
+        succeeded: loaded.succeeded,
+        failed: loaded.failures(),
+        change: None,
+    };
+    let bounds =
+        if loaded.succeeded > 0 { fail_if::judge(&args.bounds, &[sample]) } else { Vec::new() };
     if args.format == "json" {
-        let whole = LoadReport { load: loaded, report: verdicts.as_ref() };
+        let whole = LoadReport { load: loaded, bounds: &bounds, report: verdicts.as_ref() };
         output::print(&(serde_json::to_string_pretty(&whole)? + "\n"))?;
+        fail_if::warn(&bounds);
     } else {
         let style = output::style();
         let text = load_test::text(loaded, &style);
@@ -90,20 +110,22 @@ fn report(args: &LoadArgs, loaded: &LoadOutcome, verdicts: Option<Report<'_>>) -
             }
             None => load_test::notes(loaded, &style),
         };
-        output::print(&(text + &rest))?;
+        output::print(&(text + &rest + &fail_if::text(&bounds, &style)))?;
     }
     if loaded.succeeded == 0 {
         let reasons: Vec<String> =
             loaded.failed.iter().map(|(words, count)| format!("{count} {words}")).collect();
         bail!("no call succeeded: {}", reasons.join(", "));
     }
-    Ok(())
+    fail_if::end(&bounds)
 }
 
 /// What `--format json` prints: how the load went, and what can be said of its calls.
 #[derive(Serialize)]
 struct LoadReport<'a> {
     load: &'a LoadOutcome,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    bounds: &'a [BoundOutcome],
     #[serde(flatten)]
     report: Option<&'a Report<'a>>,
 }

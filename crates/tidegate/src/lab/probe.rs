@@ -1,4 +1,4 @@
-//! Runs `tidegate lab probe`: calls one target or two, and says what its latencies are like.
+//! Runs `tidegate lab probe`: calls one target or several, and says what their latencies are like.
 //!
 //! It wires the plan (`lab/probe/plan.rs`), the calls (`lab::probe`), progress, the file of
 //! `--save`, and the report. As a plug-in it prints one line (`lab/probe/plugin.rs`), and every
@@ -17,15 +17,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
+use lab::bounds::BoundOutcome;
 use lab::probe::{Plan, ProbeResult, ProbeTarget};
-use lab::{LabError, Report, ReportOptions};
+use lab::{LabError, Report, ReportOptions, TargetsReport};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use verdicts::{Series, Verdict};
 
-use crate::cli::ProbeArgs;
+use crate::cli::{FailIfArgs, ProbeArgs};
 use crate::exit::Exit;
 use crate::hint::{self, Hint};
 use crate::lab::audited::Audited;
+use crate::lab::fail_if;
 use crate::lab::misuse::misused;
 use crate::output;
 use plugin::State;
@@ -35,6 +37,8 @@ const NO_ECHO: Hint = Hint(
     "as root: `sysctl -w net.ipv4.ping_group_range='0 2147483647'`, or give the program the \
      capability cap_net_raw",
 );
+
+const COMPARED: &str = "a second target, by `--vs`";
 
 /// `tidegate lab probe`
 pub(super) fn run(args: &ProbeArgs) -> Result<()> {
@@ -50,14 +54,38 @@ pub(super) fn run(args: &ProbeArgs) -> Result<()> {
         let (state, line) = plugin::judge(&probed.series[0], plugin);
         return end_as(state, &line);
     }
+    let is_measured = probed.series.iter().any(|series| !series.is_empty());
+    let no_bounds = FailIfArgs::default();
+    let bounds = if is_measured { &args.bounds } else { &no_bounds };
+    if args.target.len() > 1 {
+        let report = TargetsReport::new(&probed.series, probed.is_paired, &options(args));
+        let outcomes = fail_if::of_targets(bounds, &report);
+        let style = output::style();
+        let text = match args.format.as_str() {
+            "json" => fail_if::json(&report, &outcomes),
+            _ => report.to_text(&style) + &fail_if::text(&outcomes, &style),
+        };
+        return ended(&text, &outcomes, is_measured, args);
+    }
     let report = report(&probed, args);
-    output::print(&rendered(&report, args))?;
+    let all: Vec<&Series> = probed.series.iter().collect();
+    let outcomes = fail_if::of_series(bounds, &all, &report);
+    let ended = ended(&rendered(&report, &outcomes, args), &outcomes, is_measured, args);
     if let Some(calls) = needed(&report) {
         let bursts = calls.div_ceil(u64::from(args.burst));
         eprintln!("hint: the same command with `-n {bursts}` makes enough calls to blame a step");
     }
-    match probed.series.iter().any(|series| !series.is_empty()) {
-        true => Ok(()),
+    ended
+}
+
+/// Prints a report, and ends with the code of what was measured.
+fn ended(text: &str, outcomes: &[BoundOutcome], is_measured: bool, args: &ProbeArgs) -> Result<()> {
+    output::print(text)?;
+    if args.format == "json" {
+        fail_if::warn(outcomes);
+    }
+    match is_measured {
+        true => fail_if::end(outcomes),
         false => Err(Exit(1).into()),
     }
 }
@@ -65,6 +93,7 @@ pub(super) fn run(args: &ProbeArgs) -> Result<()> {
 /// Makes the calls until they are made, or somebody wants it to end.
 fn measure(args: &ProbeArgs) -> Result<ProbeResult> {
     let plan = plan::of(args).map_err(misused)?;
+    fail_if::check(&args.bounds, plan.targets.len() > 1, COMPARED).map_err(misused)?;
     // Before the measurement, which would be lost otherwise.
     let file = args.save.as_deref().map(output::create).transpose()?;
     let stop = Arc::new(AtomicBool::new(false));
@@ -139,18 +168,23 @@ fn needed(report: &Report<'_>) -> Option<u64> {
     .max()
 }
 
-fn report<'p>(probed: &'p ProbeResult, args: &ProbeArgs) -> Report<'p> {
+fn options(args: &ProbeArgs) -> ReportOptions {
     let slow_over_ms = args.slow.map(|slow| slow.0.as_secs_f64() * 1e3);
-    let options = ReportOptions { slow_over_ms, ..ReportOptions::default() };
+    ReportOptions { slow_over_ms, ..ReportOptions::default() }
+}
+
+fn report<'p>(probed: &'p ProbeResult, args: &ProbeArgs) -> Report<'p> {
+    let options = options(args);
     match &probed.series[..] {
         [first, second] => Report::versus(first, second, probed.is_paired, &options),
         series => Report::new(&series[0], &options),
     }
 }
 
-fn rendered(report: &Report<'_>, args: &ProbeArgs) -> String {
+fn rendered(report: &Report<'_>, bounds: &[BoundOutcome], args: &ProbeArgs) -> String {
+    let style = output::style();
     match args.format.as_str() {
-        "json" => report.to_json() + "\n",
-        _ => report.to_text(&output::style()),
+        "json" => fail_if::json(report, bounds),
+        _ => report.to_text(&style) + &fail_if::text(bounds, &style),
     }
 }

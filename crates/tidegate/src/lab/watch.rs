@@ -103,6 +103,7 @@ fn probing(progress: &WatchProgress) -> Progress {
         failed: progress.failed,
         last_ms: progress.last_ms,
         elapsed: progress.elapsed,
+        targets: Vec::new(),
     }
 }
 

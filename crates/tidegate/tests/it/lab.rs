@@ -89,6 +89,52 @@ fn two_targets_are_compared_in_pairs() {
 }
 
 #[test]
+fn several_targets_have_a_row_each_and_stand_beside_the_first() {
+    let [one, two] = [(); 2].map(|()| Origin::start(|_| OriginReply::ok("a")));
+    let folder = TempDir::new().unwrap();
+    let dead = format!("tcp://127.0.0.1:{}", testkit::free_port());
+    let line = format!("{} {} {dead} -n 20 --closed --save x.json", url(&one), url(&two));
+    let (code, out, err) = probe(&line, folder.path());
+    assert_eq!(code, 0, "{err}");
+    assert!(err.starts_with("probing http://") && err.contains(": 60 calls"), "{err}");
+    let rows: Vec<&str> = out.lines().take(4).collect();
+    assert!(rows[0].starts_with("target") && rows[0].ends_with("beside the first"), "{out}");
+    assert!(rows[1].starts_with("http://") && rows[2].starts_with("http://"), "{out}");
+    assert!(rows[3].starts_with(&dead), "{out}");
+    assert!(out.contains("failed: 20 × connection refused"), "{out}");
+    assert_eq!((one.requests().len(), two.requests().len()), (20, 20));
+    // What is saved of them is reported as the same table.
+    let report = ["lab", "report", "--from", "x.json", "--format", "json"];
+    let (code, out, err) = run(&report, folder.path());
+    assert_eq!(code, 0, "{err}");
+    let targets = &serde_json::from_str::<Value>(&out).unwrap()["targets"];
+    assert_eq!(targets.as_array().unwrap().len(), 3);
+    assert_eq!((&targets[1]["calls"], &targets[2]["failed"]), (&20.into(), &20.into()));
+    assert!(targets[1]["change"]["verdict"].is_string(), "{targets}");
+    let page = ["lab", "report", "--from", "x.json", "--format", "html"];
+    assert_eq!(run(&page, folder.path()).0, 2);
+}
+
+#[test]
+fn several_targets_may_be_bounded_but_are_no_plugin_and_have_no_second() {
+    let origin = Origin::start(|_| OriginReply::ok("a"));
+    let folder = TempDir::new().unwrap();
+    let line = format!("{} {} -n 8 --closed --format json", url(&origin), url(&origin));
+    let words: Vec<&str> = ["lab", "probe"].into_iter().chain(line.split(' ')).collect();
+    let (code, out, _) = run(&[&words[..], &["--fail-if", "max > 0ms"]].concat(), folder.path());
+    assert_eq!(code, 3, "{out}");
+    let bounds = &serde_json::from_str::<Value>(&out).unwrap()["bounds"];
+    assert_eq!(bounds.as_array().map(Vec::len), Some(2), "{bounds}");
+    for (line, text) in [
+        ("tcp:a:1 tcp:b:1 --vs tcp:c:1", "`--vs` compares one target"),
+        ("tcp:a:1 tcp:b:1 --plugin", "`--plugin` judges one target"),
+    ] {
+        let (code, out, err) = probe(line, folder.path());
+        assert!(code >= 2 && (out + &err).contains(text), "{line}: {err}");
+    }
+}
+
+#[test]
 fn calls_that_all_fail_are_said_and_exit_1() {
     let folder = TempDir::new().unwrap();
     let port = testkit::free_port();

@@ -48,7 +48,7 @@ fn two_commands_are_compared_pair_by_pair() {
     let folder = TempDir::new().unwrap();
     let (code, out, err) = bench(&["-N", "-r", "12", "sleep 0.001", "--vs", "sleep 0.03"], &folder);
     assert_eq!(code, 0, "{err}");
-    assert!(out.contains("`sleep 0.03` is slower than `sleep 0.001`"), "{out}");
+    assert!(out.contains("`sleep 0.03` beside `sleep 0.001`:\n    slower by "), "{out}");
     assert!(out.contains("12 pairs"), "{out}");
 }
 
@@ -59,8 +59,16 @@ fn failures_are_named_with_run_and_hint() {
         (&["-r", "3", "exit 7"][..], "`exit 7`: exit code 7 in run 1\nhint: `--ignore-failure`"),
         (&["-r", "3", "kill -9 $$"], "killed by signal 9 in run 1"),
         (&["-r", "3", "--prepare", "false", "true"], "`false`: exit code 1 as preparation"),
-        (&["-r", "3", "--", "no-such-program"], "run `no-such-program`: No such file"),
-        (&["-r", "3", "-S", "no-such-shell", "true"], "No such file"),
+        (
+            &["-r", "3", "--", "no-such-program"],
+            "No such file or directory (os error 2)\nhint: a line",
+        ),
+        (&["-r", "3", "-N", "no-such-program"], "run `no-such-program`: No such file"),
+        (
+            &["-r", "3", "-N", "no-such-program"],
+            "\nhint: without a shell the first word is a program",
+        ),
+        (&["-r", "3", "-S", "no-such-shell", "true"], "\nhint: `--shell` names a shell"),
         (&["-r", "3", "--export-json", "no/such/folder", "true"], "write `no/such/folder`"),
     ] {
         let (code, _, err) = bench(arguments, &folder);

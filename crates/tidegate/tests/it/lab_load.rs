@@ -1,5 +1,7 @@
 //! Claims about `tidegate lab load`.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::process::Command;
 
 use serde_json::Value;
@@ -130,7 +132,7 @@ fn what_cannot_be_loaded_is_refused_with_a_hint() {
     let nobody = url(&gone, "/");
     drop(gone);
     for (arguments, code, text) in [
-        (&["https://127.0.0.1/"][..], 2, "tidegate lab probe"),
+        (&["h2://127.0.0.1/"][..], 2, "HTTP/1.1 only, also over TLS"),
         (&["http://127.0.0.1:1/", "--rate", "0"], 2, "write 2000 or 100..5000"),
         (&["http://127.0.0.1:1/", "--arrivals", "trace"], 1, "read `trace`, line 2: `soon`"),
         (&["http://127.0.0.1:1/", "--rate", "1..2", "-n", "3"], 2, "a ramp takes `--for`"),
@@ -144,6 +146,47 @@ fn what_cannot_be_loaded_is_refused_with_a_hint() {
         assert_eq!(found, code, "{arguments:?}: {err}");
         assert!(err.contains(text), "{arguments:?}: {err}");
     }
+}
+
+#[test]
+fn calls_are_pipelined_over_one_connection() {
+    let folder = TempDir::new().unwrap();
+    let server = Origin::start(|_| OriginReply::ok("x"));
+    let url = url(&server, "/");
+    for pace in [&["-c", "1"][..], &["--rate", "5000", "-c", "1", "--connections-max", "1"]] {
+        let plan = ["-n", "60", "--pipeline", "4", "--no-verdict"];
+        let words = [&["lab", "load", &url][..], &plan, pace].concat();
+        let (code, out, err) = run(&words, folder.path());
+        assert_eq!(code, 0, "{err}");
+        assert!(out.contains("60 calls succeeded") && out.contains("; 1 connections"), "{out}");
+    }
+    assert_eq!((server.count("/"), server.connections()), (120, 2));
+}
+
+#[test]
+fn a_server_that_speaks_no_tls_is_told_without_a_hint_at_its_port() {
+    let folder = TempDir::new().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}/", listener.local_addr().unwrap());
+    let served = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
+        // Until the client has gone.
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    let words = ["lab", "load", &url, "-n", "1", "-c", "1", "--insecure"];
+    let (code, _, err) = run(&words, folder.path());
+    served.join().unwrap();
+    assert_eq!(code, 1, "{err}");
+    assert!(err.ends_with(": what was answered is no TLS\n"), "{err}");
+}
+
+#[test]
+fn a_missing_authority_is_named() {
+    let folder = TempDir::new().unwrap();
+    let words = ["lab", "load", "https://127.0.0.1:1/", "-n", "1", "--ca", "no-such.pem"];
+    let (code, _, err) = run(&words, folder.path());
+    assert!(code == 1 && err.contains("read the certificates of `no-such.pem`"), "{err}");
 }
 
 #[test]

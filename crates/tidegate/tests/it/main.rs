@@ -28,6 +28,7 @@ mod grafana;
 mod lab;
 mod lab_bench;
 mod lab_cache_lock;
+mod lab_fail_if;
 mod lab_load;
 mod lab_report;
 mod lab_strace;

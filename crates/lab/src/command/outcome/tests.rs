@@ -51,3 +51,16 @@ fn the_series_is_in_milliseconds_with_cpu_time_as_steps() {
     assert_eq!(series.phases[0].ms, [250.0, 125.0]);
     assert_eq!(series.name, "a (n = 7)");
 }
+
+#[test]
+fn peaks_are_an_attribute_only_where_they_tell_runs_apart() {
+    let with = |peaks: &[u64], floor| {
+        let mut benched = benched(&vec![0.5; peaks.len()]);
+        benched.peak_floor_bytes = floor;
+        benched.trials.iter_mut().zip(peaks).for_each(|(trial, peak)| trial.peak_bytes = *peak);
+        benched.series().attributes.len()
+    };
+    assert_eq!(with(&[20_000_000, 40_000_000], 9_000_000), 1);
+    assert_eq!(with(&[20_000_000, 20_400_000], 9_000_000), 0, "pages that are counted late");
+    assert_eq!(with(&[2_000_000, 4_000_000], 9_000_000), 0, "hidden by this program");
+}

@@ -59,7 +59,7 @@ fn compares_with_the_reference_and_in_pairs() {
     let text = summary(&[&one, &other], &one, true, &style);
     assert!(text.contains("one ran") && text.contains("times faster than other"), "{text}");
     let pairs = versus(&one, &other, &style);
-    assert!(pairs.contains("`other` is slower than `one`"), "{pairs}");
+    assert!(pairs.contains("`other` beside `one`:\n    slower by 4"), "{pairs}");
     assert!(pairs.contains("8 pairs"), "{pairs}");
     let few = versus(&benched("a", &[1.0; 3]), &benched("b", &[2.0; 3]), &style);
     assert!(few.contains("too few pairs"), "{few}");

@@ -74,7 +74,7 @@ fn a_bad_line_is_named_with_its_place() {
     for (text, reason) in [
         ("http://127.0.0.1/\nnonsense", "`nonsense` is no header"),
         ("X: 1\n", "no target above it"),
-        ("\nhttps://127.0.0.1/", "without TLS"),
+        ("\nh2://127.0.0.1/", "also over TLS"),
         ("GET http://127.0.0.1/\n@missing.json", "read the body `./missing.json`"),
         ("\n{\"method\": 1}", "no target: "),
         (r#"{"method":"GET","url":"http://127.0.0.1/","body":"!"}"#, "no base64"),

@@ -46,7 +46,7 @@ fn a_bad_line_is_named_with_its_place() {
         ("NaN", "line 1: `NaN` is neither"),
         ("0 GET http://127.0.0.1/ 4", "line 1: more than"),
         ("0\n1 http://127.0.0.1/", "line 2: either all lines"),
-        ("0 https://127.0.0.1/", "line 1: `https://127.0.0.1/`: the generator speaks"),
+        ("0 h2://127.0.0.1/", "line 1: `h2://127.0.0.1/`: the generator speaks"),
         ("# nothing\n", "no arrivals"),
     ] {
         let error = read(text).unwrap_err();

@@ -193,3 +193,21 @@ fn a_rare_reading_that_is_too_long_is_cut_to_the_wait() {
     assert_eq!((phases[0].1[7], phases[1].1[7]), (0.0, 2.0));
     assert_eq!((phases[0].1[8], phases[1].1[8]), (6.0, 4.0));
 }
+
+#[test]
+fn three_targets_are_paired_turn_by_turn_although_one_is_dead() {
+    let turn = |turn: u64| {
+        // One of twelve turns lacks the second target.
+        let second = if turn == 5 { refused() } else { fine() };
+        let at = 3 * turn;
+        [call(at, 1, 7, second), call(at + 1, 2, 9, refused()), call(at + 2, 0, 5, fine())]
+    };
+    let calls = (0..12).flat_map(turn).collect();
+    let probed = gathered(&["tcp://a:1", "tcp://b:1", "tcp://c:1"], calls);
+    assert!(probed.is_paired);
+    let calls: Vec<usize> = probed.series.iter().map(Series::len).collect();
+    assert_eq!(calls, [11, 11, 0]);
+    let said = "1 calls are left out because another target failed in the same turn";
+    assert!(probed.series[0].notes.iter().any(|note| note == said), "{:?}", probed.series[0].notes);
+    assert_eq!(probed.series[2].left_out.failed["connection refused"], 12);
+}

@@ -30,7 +30,8 @@ fn loopback_answers_over_both_families() {
             let mut watch = Stopwatch::start(Duration::from_secs(20));
             let made = icmp.call(&mut watch).unwrap();
             assert_eq!(made.names, [("address".to_owned(), host.to_owned())]);
-            assert!(watch.phases.iter().any(|(name, _)| *name == "wait"));
+            let phases: Vec<&str> = watch.phases.iter().map(|(name, _)| *name).collect();
+            assert_eq!(phases, ["send", "wait"], "the socket is opened beforehand");
         }
     }
 }
@@ -74,4 +75,16 @@ fn the_checksum_of_a_packet_with_its_checksum_is_zero() {
     // The example of RFC 1071, section 3.
     assert_eq!(checksum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), !0xddf2);
     assert_eq!(checksum(&[0xff, 0xff, 0x01]), !0x0100);
+}
+
+#[test]
+fn a_name_s_socket_is_opened_once() {
+    let Some(mut icmp) = icmp("localhost") else { return };
+    for call in 0..3 {
+        icmp.prepare(0);
+        let mut watch = Stopwatch::start(Duration::from_secs(20));
+        icmp.call(&mut watch).unwrap();
+        let connects = watch.phases.iter().any(|(name, _)| *name == "connect");
+        assert_eq!(connects, call == 0);
+    }
 }

@@ -12,6 +12,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::fail_if::FailIfArgs;
+
 pub(super) const EXAMPLE: &str = "\
 Examples: tidegate lab bench -- convert in.jpg -rotate 90 out.jpg
           tidegate lab bench --warmup 3 'grep -r todo .' 'rg todo'
@@ -21,7 +23,8 @@ Examples: tidegate lab bench -- convert in.jpg -rotate 90 out.jpg
 Options, environment and JSON are those of hyperfine; what stands after `--` is one program with \
 its arguments, run without a shell. Exports to - are printed at the end. --vs runs two commands \
 in turns and compares run by run. Ctrl-C ends with what was measured.
-Exit codes: 0 measured, 1 a command failed, 2 wrong usage.";
+Exit codes: 0 measured, 1 a command failed, 2 wrong usage; of --fail-if 3 exceeded, 4 cannot be \
+told.";
 
 /// What is run, how often, and where the results go.
 #[derive(Debug, Args)]
@@ -141,6 +144,9 @@ pub(crate) struct BenchArgs {
     /// Write a table for Emacs org-mode.
     #[arg(long, value_name = "FILE")]
     pub export_orgmode: Option<PathBuf>,
+    /// What is a failure.
+    #[command(flatten)]
+    pub bounds: FailIfArgs,
     /// Keep the runs of all commands for `tidegate lab report`.
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,

@@ -13,6 +13,8 @@ use std::str::FromStr;
 use clap::Args;
 use stdx::Span;
 
+use super::fail_if::FailIfArgs;
+
 pub(super) const EXAMPLE: &str = "\
 Examples: tidegate lab load http://127.0.0.1/ --connections 64 --for 30s
           tidegate lab load http://127.0.0.1/ --rate 2000 --warm-up 2s
@@ -22,12 +24,14 @@ Examples: tidegate lab load http://127.0.0.1/ --connections 64 --for 30s
 With --rate or a trace the loop is open: calls are sent when they are due, whatever the server \
 does, and their latency counts from then. Otherwise it is closed: a connection's next call \
 follows its last reply. Ctrl-C ends a run with a report, a second one at once.
-Exit codes: 0 measured, 1 no call succeeded, 2 wrong usage.";
+Exit codes: 0 measured, 1 no call succeeded, 2 wrong usage; of --fail-if 3 exceeded, 4 cannot be \
+told.";
 
 /// What is called, at which pace, and what becomes of the result.
 #[derive(Debug, Args)]
 pub(crate) struct LoadArgs {
-    /// What is called, in turn: http://HOST[:PORT][/PATH]; with several servers each gets its share.
+    /// What is called, in turn: http://HOST[:PORT][/PATH] or https://…, by HTTP/1.1; with several
+    /// servers each gets its share.
     #[arg(value_name = "URL", required_unless_present_any = ["urls", "arrivals"])]
     pub url: Vec<String>,
     /// More of them from a file: a URL a line, or vegeta's targets (METHOD URL, headers, @body; or
@@ -53,6 +57,18 @@ pub(crate) struct LoadArgs {
     /// Connections that an open loop opens at most, when all others are busy.
     #[arg(long, value_name = "N", default_value_t = 1024)]
     pub connections_max: u32,
+
+    /// Calls in flight on each connection, sent without waiting for replies; in an open loop at
+    /// most so many, when no connection is free.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub pipeline: u32,
+    /// Take any certificate.
+    #[arg(short = 'k', long)]
+    pub insecure: bool,
+    /// Believe the certificates of this file, in PEM, and what they have signed, not the web's.
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
+    pub ca: Option<PathBuf>,
 
     /// How long [default: 10s, a trace to its end].
     #[arg(long = "for", visible_alias = "duration", value_name = "TIME")]
@@ -85,6 +101,9 @@ pub(crate) struct LoadArgs {
     #[arg(short = 'd', long, value_name = "TEXT")]
     pub body: Option<String>,
 
+    /// What is a failure.
+    #[command(flatten)]
+    pub bounds: FailIfArgs,
     /// How the report reads.
     #[arg(long, value_name = "text|json", value_parser = ["text", "json"], default_value = "text")]
     pub format: String,

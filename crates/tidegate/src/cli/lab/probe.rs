@@ -17,6 +17,8 @@ use lab::LabError;
 use lab::probe::{Pin, ProbeTarget};
 use stdx::Span;
 
+use super::fail_if::FailIfArgs;
+
 /// `{n}` as it is to be read: clap takes these three letters for the end of a line. The sequence
 /// between them changes nothing on a terminal, and clap leaves it out elsewhere.
 macro_rules! number {
@@ -36,12 +38,14 @@ Examples: tidegate lab probe https://example.org/api
     "' --burst 8 --stagger 4ms
           tidegate lab probe https://shop/ --resolve shop:443:10.0.0.1 \\
             --vs https://shop/ --vs-resolve shop:443:10.0.0.2
+          tidegate lab probe http://10.0.0.1/ http://10.0.0.2/ tcp://db:5432
           tidegate lab probe tcp://db:5432;  icmp:host;  dns:name@9.9.9.9
           tidegate lab probe -- check_http -H example.org
           tidegate lab probe http://127.0.0.1/ --plugin --warn 200ms --crit 1s
 Calls arrive at random, as those of independent clients do. Without --rate the first five come \
 one after the other, and the rest on average four times their median apart.
-Exit codes: 0 measured, 1 no call succeeded, 2 wrong usage; with --plugin those of Nagios."
+Exit codes: 0 measured, 1 no call succeeded, 2 wrong usage, of --fail-if 3 exceeded and 4 cannot \
+be told; with --plugin those of Nagios."
 );
 
 /// What is called, when and how.
@@ -51,9 +55,9 @@ pub(crate) struct ProbeArgs {
     #[arg(value_parser = target, help = concat!(
         "http://… or https://…, tcp://HOST:PORT, dns:NAME[@SERVER[:PORT]][?type=TYPE], icmp:HOST, \
          or exec:COMMAND; `", number!(), "` in a path, a header, a body, a name or a command is a \
-         fresh number for each burst"
+         fresh number for each burst. Several are called in turns, with a row each"
     ))]
-    pub target: Option<ProbeTarget>,
+    pub target: Vec<ProbeTarget>,
     /// A program and its arguments; a Nagios plug-in's states and performance data are read.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
@@ -124,6 +128,9 @@ pub(crate) struct ProbeArgs {
     #[arg(long, value_name = "TIME")]
     pub slow: Option<Span>,
 
+    /// What is a failure.
+    #[command(flatten)]
+    pub bounds: FailIfArgs,
     /// How HTTP is spoken.
     #[command(flatten)]
     pub http: HttpArgs,
@@ -138,7 +145,7 @@ pub(crate) struct ProbeArgs {
 pub(crate) struct PluginArgs {
     /// Print one line, and exit with 0 OK, 1 WARNING, 2 CRITICAL or 3 UNKNOWN, as Nagios and its
     /// like expect of a plug-in. A failed call is a warning at least.
-    #[arg(long, conflicts_with = "vs")]
+    #[arg(long, conflicts_with_all = ["vs", "fail_if"])]
     pub plugin: bool,
     /// WARNING when the percentile is more.
     #[arg(long, value_name = "TIME", requires = "plugin")]

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use clap::Args;
 use stdx::Span;
 
+use super::fail_if::FailIfArgs;
 use super::written::WrittenArgs;
 
 pub(super) const EXAMPLE: &str = "\
@@ -24,7 +25,8 @@ an access log with timings (combined, LTSV or JSON), our journal's directory or 
 spans in OTLP's JSON, the file of `lab watch`, or results of vegeta, k6, oha, hey, wrk2, \
 HdrHistogram and hyperfine; each may be compressed by gzip or zstd. docs/lab/report-inputs.md \
 has the columns.
-Exit codes: 0 reported, 1 nothing can be read, 2 wrong usage.";
+Exit codes: 0 reported, 1 nothing can be read, 2 wrong usage; of --fail-if 3 exceeded, 4 cannot be \
+told.";
 
 /// What to report on, and how.
 #[derive(Debug, Args)]
@@ -54,6 +56,9 @@ pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub written: WrittenArgs,
 
+    /// What is a failure.
+    #[command(flatten)]
+    pub bounds: FailIfArgs,
     /// Only exchanges that this filter lets through, such as 'status == 200 and total > 50ms'.
     #[arg(long = "where", value_name = "FILTER")]
     pub filter: Option<String>,

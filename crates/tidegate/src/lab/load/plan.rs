@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use lab::load_test::{CallDefaults, Calls, LoadTest, Pacing, Trace, header};
+use lab::load_test::{CallDefaults, Calls, LoadTest, Pacing, TlsTrust, Trace, header};
 use load::{Arrivals, Ramp, Stop};
 
 use crate::cli::{LoadArgs, Rate};
@@ -49,6 +49,8 @@ pub(super) fn of(args: &LoadArgs, cancel: Arc<AtomicBool>) -> Result<(LoadTest, 
         threads: usize::from(args.threads),
         connections,
         connections_max: connections.max(args.connections_max as usize),
+        pipeline: args.pipeline as usize,
+        tls: TlsTrust { is_insecure: args.insecure, authority: args.ca.clone() },
         kept_max: args.keep as usize,
         cancel,
     };

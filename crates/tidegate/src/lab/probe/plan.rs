@@ -20,12 +20,15 @@ use crate::cli::{HttpArgs, ProbeArgs};
 /// # Errors
 /// When one of them is wrong, or the file of the body cannot be read.
 pub(super) fn of(args: &ProbeArgs) -> Result<Plan> {
-    let target = match &args.target {
-        Some(target) => target.clone(),
-        None => ProbeTarget::command(&args.command)?,
+    let targets = match args.target.is_empty() {
+        false => args.target.clone(),
+        true => vec![ProbeTarget::command(&args.command)?],
     };
+    let is_alone = targets.len() == 1;
+    ensure!(is_alone || args.vs.is_none(), "`--vs` compares one target with another");
+    ensure!(is_alone || !args.plugin.plugin, "`--plugin` judges one target");
     Ok(Plan {
-        targets: pinned([target].into_iter().chain(args.vs.clone()).collect(), args)?,
+        targets: pinned(targets.into_iter().chain(args.vs.clone()).collect(), args)?,
         end: args.time.map_or(End::Count(args.calls), |time| End::After(time.0)),
         arrivals: match (args.closed, args.uniform) {
             (true, _) => Arrivals::Closed,

@@ -1,17 +1,25 @@
 //! Shows the progress of a probe on stderr: calls, the last latency and failures.
 //!
-//! At a terminal that is one line, which is drawn anew; without a planned number it shows the time
-//! that has passed. Elsewhere there is a line at the start, and one every few seconds, so that
-//! whoever reads a file of it sees that it lives. A plug-in says nothing.
+//! At a terminal that is one line, which is drawn anew; of several targets, a table with a row
+//! each. Without a planned number it shows the time that has passed. Elsewhere there is a line at
+//! the start, and one every few seconds, so that whoever reads a file of it sees that it lives. A
+//! plug-in says nothing.
 //! Invariant: the terminal's line is cleared when its value is dropped. Its figures change only
 //! with the number of calls. Refuses: results, which go to stdout.
 
 use std::io::IsTerminal;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lab::probe::{Arrivals, End, Plan, Progress};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lab::probe::{Arrivals, End, Plan, Progress, TargetCalls};
+use lab::{TargetRow, target_table};
+use screen::Style;
 use stdx::Span;
+use verdicts::Sorted;
+
+use crate::output;
 
 const COUNTED: &str = "{pos} of {len}, {eta} left{wide_msg}";
 const TIMED: &str = "{pos} calls, {elapsed}{wide_msg}";
@@ -23,6 +31,8 @@ const BETWEEN: Duration = Duration::from_secs(5);
 pub(in crate::lab) enum ProbeProgress {
     /// On the line of a terminal, which goes with its value.
     Line(ProgressBar),
+    /// On lines of a terminal, with a row for each target.
+    Rows(LiveTable),
     /// By lines of their own.
     Lines(Lines),
     /// Not at all.
@@ -34,6 +44,9 @@ impl ProbeProgress {
     pub(in crate::lab) fn new(plan: &Plan) -> Self {
         if !std::io::stderr().is_terminal() {
             return Self::Lines(Lines { begun: Some(begun(plan)), last: Duration::ZERO });
+        }
+        if plan.targets.len() > 1 {
+            return Self::Rows(LiveTable::new(plan));
         }
         let planned = plan.planned();
         let bar = ProgressBar::with_draw_target(planned, ProgressDrawTarget::stderr());
@@ -55,6 +68,7 @@ impl ProbeProgress {
                     eprintln!("{line}");
                 }
             }
+            Self::Rows(table) => table.show(progress),
             Self::Line(_) | Self::Silent => {}
         }
     }
@@ -62,10 +76,79 @@ impl ProbeProgress {
 
 impl Drop for ProbeProgress {
     fn drop(&mut self) {
-        if let Self::Line(bar) = self {
-            bar.finish_and_clear();
+        match self {
+            Self::Line(bar) => bar.finish_and_clear(),
+            Self::Rows(table) => table.clear(),
+            Self::Lines(_) | Self::Silent => {}
         }
     }
+}
+
+/// The table of several targets at a terminal. A thread draws it, so that calls are not sent late
+/// for it.
+pub(in crate::lab) struct LiveTable {
+    drawer: Option<JoinHandle<()>>,
+    seen: Option<Sender<Progress>>,
+    sent: Option<Duration>,
+}
+
+impl LiveTable {
+    fn new(plan: &Plan) -> Self {
+        let names: Vec<String> = plan.targets.iter().map(ToString::to_string).collect();
+        let (seen, all) = channel();
+        let drawer = thread::spawn(move || draw(&names, &all));
+        Self { drawer: Some(drawer), seen: Some(seen), sent: None }
+    }
+
+    fn show(&mut self, progress: &Progress) {
+        if self.sent.is_none_or(|sent| progress.elapsed >= sent + REDRAW) {
+            self.sent = Some(progress.elapsed);
+            // Without a drawer the calls go on all the same.
+            self.seen.iter().for_each(|seen| drop(seen.send(progress.clone())));
+        }
+    }
+
+    fn clear(&mut self) {
+        self.seen = None;
+        self.drawer.take().map(JoinHandle::join);
+    }
+}
+
+/// Draws what is seen of a probe until it ends, and clears it then.
+fn draw(names: &[String], all: &Receiver<Progress>) {
+    let screen = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
+    let mut lines: Vec<ProgressBar> = Vec::new();
+    for progress in all {
+        let text = live(names, &progress, &output::live_style());
+        let texts: Vec<&str> = text.lines().collect();
+        // Where the table became a list, it has grown by lines, or lost some.
+        while lines.len() < texts.len() {
+            let style = ProgressStyle::with_template("{wide_msg}").expect("it is well-formed");
+            lines.push(screen.add(ProgressBar::new_spinner().with_style(style)));
+        }
+        for (at, line) in lines.iter().enumerate() {
+            line.set_message(texts.get(at).copied().unwrap_or_default().to_owned());
+        }
+    }
+    // Where nobody looks any more, nothing is to be cleared.
+    let _ = screen.clear();
+}
+
+/// How far it is, and a row for each target.
+fn live(names: &[String], progress: &Progress, style: &Style) -> String {
+    let done = match progress.planned {
+        Some(planned) => format!("{} of {planned} calls", progress.done),
+        None => format!("{} calls", progress.done),
+    };
+    let head = format!("{done}, {}", whole_seconds(progress.elapsed));
+    let row = |(name, calls): (&String, &TargetCalls)| TargetRow {
+        name: name.clone(),
+        times: Sorted::new(&calls.ms),
+        failed: calls.failed,
+        beside: String::new(),
+    };
+    let rows: Vec<TargetRow> = names.iter().zip(&progress.targets).map(row).collect();
+    format!("{}\n{}", screen::cut(&head, style.columns(), style), target_table(&rows, style))
 }
 
 /// The lines of a probe.

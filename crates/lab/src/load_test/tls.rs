@@ -1,0 +1,96 @@
+//! Puts load through TLS: the channel of each connection, by rustls.
+//!
+//! Invariant: ALPN offers HTTP/1.1 only, and no session is resumed, as in `probe/tls.rs`. Each
+//! connection shakes hands as that of a new client does. It is open for calls when that is done.
+//! So a handshake is in the latency of calls that wait for it, and in no service time.
+//! A refusal is in the words of `probe/tls.rs`. Refuses: HTTP/2, and client certificates.
+
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use load::{Channel, ChannelSource};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection};
+
+use crate::LabError;
+use crate::probe::tls;
+
+/// Whose certificates are believed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TlsTrust {
+    /// Whether any certificate is taken.
+    pub is_insecure: bool,
+    /// Certificates of the authorities to believe, in PEM; those of the web without it.
+    pub authority: Option<PathBuf>,
+}
+
+/// Opens sessions with one server.
+#[derive(Debug)]
+pub(super) struct TlsSource {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+}
+
+/// The session of one connection.
+#[derive(Debug)]
+struct TlsChannel(ClientConnection);
+
+impl TlsSource {
+    /// Returns a source of sessions with `host`.
+    ///
+    /// # Errors
+    /// When the authorities cannot be read, or no certificate can have that name.
+    pub(super) fn new(host: &str, trust: &TlsTrust) -> Result<Self, LabError> {
+        let config = tls::config(trust.is_insecure, trust.authority.as_deref())?;
+        let name = ServerName::try_from(host.to_owned())
+            .map_err(|_| LabError::Input(format!("`{host}` is no name that a certificate has")))?;
+        Ok(Self { config, name })
+    }
+}
+
+impl ChannelSource for TlsSource {
+    fn open(&self) -> io::Result<Box<dyn Channel>> {
+        let session = ClientConnection::new(Arc::clone(&self.config), self.name.clone());
+        let mut session = session.map_err(refused)?;
+        // Bounded by the calls that are in flight, which are rendered whole already.
+        session.set_buffer_limit(None);
+        Ok(Box::new(TlsChannel(session)))
+    }
+}
+
+impl Channel for TlsChannel {
+    fn receive(&mut self, mut wire: &[u8], plain: &mut Vec<u8>) -> io::Result<()> {
+        while !wire.is_empty() {
+            self.0.read_tls(&mut wire)?;
+            let state = self.0.process_new_packets().map_err(refused)?;
+            let bytes = state.plaintext_bytes_to_read();
+            let before = plain.len();
+            plain.resize(before + bytes, 0);
+            self.0.reader().read_exact(&mut plain[before..])?;
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, plain: &[u8]) -> io::Result<()> {
+        self.0.writer().write_all(plain)
+    }
+
+    fn take_wire(&mut self, wire: &mut Vec<u8>) -> io::Result<()> {
+        while self.0.wants_write() {
+            self.0.write_tls(wire)?;
+        }
+        Ok(())
+    }
+
+    fn is_ready(&self) -> bool {
+        !self.0.is_handshaking()
+    }
+}
+
+fn refused(error: rustls::Error) -> io::Error {
+    io::Error::other(tls::described(&error))
+}
+
+#[cfg(test)]
+mod tests;
