@@ -20,6 +20,7 @@ pub mod command;
 mod error;
 mod hdr;
 pub mod import;
+mod inside;
 pub mod load_test;
 mod pages;
 pub mod probe;

@@ -39,6 +39,7 @@ pub use pin::Pin;
 pub use plan::{AddressFamily, Arrivals, Burst, End, HttpOptions, IN_FLIGHT_MAX, Plan};
 pub use scheduler::Progress;
 pub use target::{Endpoint, ProbeTarget, Question, Url};
+pub(crate) use timing::times as server_times;
 
 use crate::LabError;
 use crate::pages::SmallPages;
