@@ -9,7 +9,9 @@
 //! | [`attributes`] | which property slow calls share |
 //! | [`Split`], [`apart`] | which calls are slow; one call of each burst, which is for [`judge`] |
 //! | [`paired`], [`unpaired`] | how two samples of numbers differ |
+//! | [`switched`] | whether a switch changes how long calls take, by an experiment of blocks |
 //! | [`Sorted`] | quantiles of a sample |
+//! | [`rank_correlation`] | how two columns rise together |
 //!
 //! A [`Verdict`] of an effect has a 95 % interval, and a p-value where a null was tested.
 //! [`Verdict::Excess`] tests none, and [`Verdict::Unclear`] gives a reason only. [`calibration`]
@@ -23,6 +25,7 @@
 mod attributes;
 mod bursts;
 pub mod calibration;
+mod correlation;
 mod count_tests;
 mod distribution;
 mod paired;
@@ -32,17 +35,23 @@ mod series;
 mod significance;
 mod split;
 mod steps;
+mod switched;
 mod verdict;
 
 pub use attributes::{attributes, significant};
 pub use bursts::{BURST, apart};
+pub use correlation::{RankCorrelation, rank_correlation};
 pub use distribution::judge;
 pub use paired::{Difference, paired, unpaired};
 pub use quantiles::{Quantile, Sorted};
 pub use series::{Attribute, AttributeValues, LeftOut, PhaseColumn, Series};
-pub use significance::{MODES_P_MAX, SHARED_RATE_P_MIN};
+pub use significance::{MODES_P_MAX, SHARED_RATE_P_MIN, SWITCH_P_MAX};
 pub use split::Split;
-pub use steps::{Steps, UNTRACKED, steps};
+pub use steps::{StepExposure, Steps, UNTRACKED, steps};
+pub use switched::{
+    BlockFigures, SwitchBlock, SwitchEffect, SwitchVerdict, Switched, blocks_needed, p_least,
+    switched,
+};
 pub use verdict::{
     AttributeVerdict, CombEvidence, ExcessVerdict, Judged, LatencyMode, Modality, Outside,
     PhaseLock, Quantised, StepShare, StepVerdict, TickCost, Tooth, Unclear, Verdict,

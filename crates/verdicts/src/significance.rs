@@ -25,3 +25,7 @@ pub(crate) const STEP_P_MAX: f64 = 0.01;
 pub const SHARED_RATE_P_MIN: f64 = 0.05;
 /// False discoveries among verdicts on attributes.
 pub(crate) const ATTRIBUTE_P_MAX: f64 = 0.01;
+/// False alarms of "switch", over all figures of an experiment.
+pub const SWITCH_P_MAX: f64 = 0.01;
+/// Draws for the p-value of an experiment, where there are too many orders to try them all.
+pub(crate) const SWITCH_DRAWS: u32 = 9_999;

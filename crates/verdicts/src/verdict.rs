@@ -18,8 +18,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::significance::{
     ATTRIBUTE_P_MAX, COMB_DRAWS, COMB_FALSE_ALARM_RATE, LOCKED_P_MAX, MODES_DRAWS, MODES_P_MAX,
-    STEP_P_MAX,
+    STEP_P_MAX, SWITCH_DRAWS, SWITCH_P_MAX,
 };
+use crate::switched::SwitchVerdict;
 
 /// One statement about a series.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,6 +43,8 @@ pub enum Verdict {
     Excess(ExcessVerdict),
     /// Slow calls share a property.
     Attribute(AttributeVerdict),
+    /// Whether a switch changes how long calls take, by an experiment.
+    Switch(SwitchVerdict),
     /// Nothing can be said, for a reason.
     Unclear(Unclear),
 }
@@ -68,6 +71,7 @@ impl Verdict {
             Self::Locked(_) => (Some(LOCKED_P_MAX), None),
             Self::Step(_) => (Some(STEP_P_MAX), None),
             Self::Attribute(_) => (Some(ATTRIBUTE_P_MAX), None),
+            Self::Switch(_) => (Some(SWITCH_P_MAX), Some(SWITCH_DRAWS)),
             Self::Outside(_) | Self::Excess(_) | Self::Unclear(_) => (None, None),
         };
         Judged { false_alarm_rate, draws_max }

@@ -10,11 +10,15 @@
 //! an arm of `plain_words`.
 //! A user's text may be in the words: who prints them escapes it.
 
+mod switched;
+
 use screen::Ink;
 use verdicts::{
     AttributeVerdict, ExcessVerdict, MODES_P_MAX, Modality, Outside, PhaseLock, Quantised,
     SHARED_RATE_P_MIN, StepShare, StepVerdict, Verdict,
 };
+
+pub(crate) use switched::{amount, difference, figure_name};
 
 use super::tooth_ms;
 use screen::number::{count, digits, exact, interval, p, percent, time};
@@ -62,6 +66,10 @@ fn plain_words(verdict: &Verdict) -> Words {
         Verdict::Outside(found) => outside(found),
         Verdict::Excess(found) => excess(found),
         Verdict::Attribute(found) => attribute(found),
+        Verdict::Switch(found) => {
+            let (title, sentence, figures, ink) = switched::switched(found);
+            words(title, sentence, figures, ink)
+        }
         Verdict::Unclear(unclear) => {
             words("unclear", format!("{}.", unclear.reason), Vec::new(), Ink::Plain)
         }
