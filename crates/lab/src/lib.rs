@@ -8,6 +8,7 @@
 //! | [`probe`] | single calls to a target, on a schedule |
 //! | [`load_test`] | many calls over HTTP, at a pace |
 //! | [`command`] | runs of a command |
+//! | [`switch`] | single calls in blocks, while commands switch something on and off |
 //! | [`import`] | files of others, the journal, a [`session_file`] |
 //!
 //! Traces of system calls are no calls of that kind: [`strace`] reads and judges them by itself.
@@ -27,10 +28,11 @@ pub mod probe;
 mod report;
 pub mod session_file;
 pub mod strace;
+pub mod switch;
 
 pub use error::LabError;
 pub use hdr::{IntervalLog, write_percentiles};
 pub use report::{
-    CallCounts, LatencyHistogram, PhaseSummary, Report, ReportOptions, TimeMoments, Versus, Words,
-    in_words,
+    CallCounts, LatencyHistogram, PhaseSummary, Report, ReportOptions, Scatter, StepsReport,
+    TimeMoments, Versus, Words, in_words,
 };

@@ -35,8 +35,8 @@ pub(crate) use events::{
 };
 pub(crate) use explain::ExplainArgs;
 pub(crate) use lab::{
-    BenchArgs, HttpArgs, LabCommand, LoadArgs, PluginArgs, ProbeArgs, Rate, ReportArgs, StraceArgs,
-    WrittenArgs,
+    BenchArgs, CallArgs, HttpArgs, LabCommand, LoadArgs, PluginArgs, ProbeArgs, Rate, ReportArgs,
+    SourceArgs, StepsArgs, StraceArgs, SwitchArgs, WrittenArgs,
 };
 pub(crate) use model::{GroupingArg, LinesArgs, ModelCommand, PrecisionArg};
 pub(crate) use pgtop::PgtopArgs;

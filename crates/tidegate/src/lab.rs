@@ -13,7 +13,9 @@ mod load;
 mod misuse;
 mod probe;
 mod report;
+mod steps;
 mod strace;
+mod switch;
 mod written;
 
 pub(crate) use audited::recorder as action_recorder;
@@ -32,6 +34,8 @@ pub(crate) fn command(command: LabCommand) -> Result<()> {
         LabCommand::Load(args) => load::run(&args),
         LabCommand::Probe(args) => probe::run(&args),
         LabCommand::Report(args) => report::run(&args),
+        LabCommand::Steps(args) => steps::run(&args),
+        LabCommand::Switch(args) => switch::run(&args),
         LabCommand::Strace(args) => strace::run(&args),
     }
 }

@@ -8,7 +8,7 @@
 //! the report is printed, and the exit code is 1, as after most errors; a plug-in's codes differ. A
 //! signal ends the calls, and what was measured is reported; a second one does no more.
 
-mod plan;
+pub(super) mod plan;
 mod plugin;
 mod progress;
 
@@ -53,7 +53,7 @@ pub(super) fn run(args: &ProbeArgs) -> Result<()> {
     let report = report(&probed, args);
     output::print(&rendered(&report, args))?;
     if let Some(calls) = needed(&report) {
-        let bursts = calls.div_ceil(u64::from(args.burst));
+        let bursts = calls.div_ceil(u64::from(args.call.burst));
         eprintln!("hint: the same command with `-n {bursts}` makes enough calls to blame a step");
     }
     match probed.series.iter().any(|series| !series.is_empty()) {
@@ -66,7 +66,7 @@ pub(super) fn run(args: &ProbeArgs) -> Result<()> {
 fn measure(args: &ProbeArgs) -> Result<ProbeResult> {
     let plan = plan::of(args).map_err(misused)?;
     // Before the measurement, which would be lost otherwise.
-    let file = args.save.as_deref().map(output::create).transpose()?;
+    let file = args.call.save.as_deref().map(output::create).transpose()?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         let installed = signal_hook::flag::register(signal, Arc::clone(&stop));
@@ -77,13 +77,9 @@ fn measure(args: &ProbeArgs) -> Result<ProbeResult> {
         false => ProbeProgress::new(&plan),
     };
     let (commands, places) = commands(&plan);
-    let audited = Audited::begin(args.config.as_deref(), "lab probe", &commands)?;
+    let audited = Audited::begin(args.call.config.as_deref(), "lab probe", &commands)?;
     let probed = lab::probe::run(&plan, &stop, &mut |progress| shown.show(progress));
-    let probed = probed.map_err(|error| match error {
-        LabError::Echo { .. } => anyhow::Error::new(error).context(NO_ECHO),
-        LabError::Plan(_) => misused(error.into()),
-        _ => error.into(),
-    });
+    let probed = probed.map_err(explained);
     let calls = |series: &Series| series.len() as u64 + series.left_out.total();
     let runs = |at: &usize| probed.as_ref().map_or(0, |probed| calls(&probed.series[*at]));
     audited.end(&places.iter().map(runs).collect::<Vec<_>>(), probed.as_ref().err());
@@ -95,8 +91,17 @@ fn measure(args: &ProbeArgs) -> Result<ProbeResult> {
     Ok(probed)
 }
 
+/// With a hint where the user can act, and as wrong usage where the plan makes no sense.
+pub(super) fn explained(error: LabError) -> anyhow::Error {
+    match error {
+        LabError::Echo { .. } => anyhow::Error::new(error).context(NO_ECHO),
+        LabError::Plan(_) => misused(error.into()),
+        _ => error.into(),
+    }
+}
+
 /// The programs that are run, without secrets, and the places of their targets.
-fn commands(plan: &Plan) -> (Vec<String>, Vec<usize>) {
+pub(super) fn commands(plan: &Plan) -> (Vec<String>, Vec<usize>) {
     let programs = plan.targets.iter().enumerate().filter_map(|(at, target)| match target {
         ProbeTarget::Command(words) => {
             let words = audit::words_without_secrets(words);
@@ -140,7 +145,7 @@ fn needed(report: &Report<'_>) -> Option<u64> {
 }
 
 fn report<'p>(probed: &'p ProbeResult, args: &ProbeArgs) -> Report<'p> {
-    let slow_over_ms = args.slow.map(|slow| slow.0.as_secs_f64() * 1e3);
+    let slow_over_ms = args.call.slow.map(|slow| slow.0.as_secs_f64() * 1e3);
     let options = ReportOptions { slow_over_ms, ..ReportOptions::default() };
     match &probed.series[..] {
         [first, second] => Report::versus(first, second, probed.is_paired, &options),

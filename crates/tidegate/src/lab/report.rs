@@ -1,48 +1,41 @@
 //! Runs `tidegate lab report`: reads measurements from one place or several, and prints a report.
 //!
-//! Several `--from` become one series. A source of two targets is a comparison, and cannot be
-//! joined with others. With `--vs`, the first series of each side is compared, in pairs only under
-//! `--paired`. Filter and times are read here, times by `moment` of `events/time.rs`.
+//! A source of two targets is a comparison. With `--vs`, the first series of each side is compared,
+//! in pairs only under `--paired`.
 //! Invariant: wrong arguments are wrong usage; a source that cannot be read is a failure. `bench`
 //! reads what `--format json` prints. A file of `--output` is replaced after reading, so an error
 //! before leaves it as it was.
-//! Never here: where sources lie (`lab/report/source.rs`), formats and figures (the crate `lab`).
+//! Never here: where sources lie and what is taken of them (`lab/report/source.rs`), formats and
+//! figures (the crate `lab`).
 
-mod source;
+pub(super) mod source;
 
-use anyhow::{Context, Result, bail};
-use exchange::Filter;
-use lab::import::ReadOptions;
+use anyhow::Result;
+use lab::Report;
 use lab::session_file::SeriesSet;
-use lab::{Report, ReportOptions};
-use verdicts::Series;
 
 use super::misuse::misused;
 use super::written;
 use crate::cli::ReportArgs;
-use crate::events::time::moment;
 
 /// `tidegate lab report`
 pub(super) fn run(args: &ReportArgs) -> Result<()> {
-    let reading = reading(args).map_err(misused)?;
-    let found = together(args, &reading)?;
+    let reading = source::reading(&args.source).map_err(misused)?;
+    let found = source::together(&args.source, &reading)?;
     let (series, other, is_paired) = match (&args.vs, found) {
         (None, SeriesSet { mut series, is_paired }) => {
             let other = (series.len() == 2).then(|| series.pop()).flatten();
             (series.pop().unwrap_or_default(), other, is_paired)
         }
         (Some(vs), mut found) => {
-            let mut other = source::read(vs, &args.config, &reading)?;
+            let mut other = source::read(vs, &args.source.config, &reading)?;
             found.series.truncate(1);
             other.series.truncate(1);
             let series = found.series.pop().unwrap_or_default();
             (series, other.series.pop(), args.paired)
         }
     };
-    let options = ReportOptions {
-        seed: args.seed,
-        slow_over_ms: args.slow.map(|slow| slow.0.as_secs_f64() * 1000.0),
-    };
+    let options = source::options(&args.source);
     let report = match &other {
         Some(other) => Report::versus(&series, other, is_paired, &options),
         None => Report::new(&series, &options),
@@ -51,35 +44,5 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
         "json" => report.to_json() + "\n",
         "html" => report.to_html(),
         _ => report.to_text(style),
-    })
-}
-
-/// Several files of calls to one thing as one series; a file of two targets stands alone.
-fn together(args: &ReportArgs, reading: &ReadOptions) -> Result<SeriesSet> {
-    let mut all = Vec::new();
-    for from in &args.from {
-        all.push(source::read(from, &args.config, reading)?);
-    }
-    if let [one] = &mut all[..] {
-        return Ok(std::mem::take(one));
-    }
-    let mut whole = Series { name: args.from.join(", "), ..Series::default() };
-    for (from, found) in args.from.iter().zip(all) {
-        let mut series = found.series.into_iter();
-        match (series.next(), series.next()) {
-            (Some(series), None) => whole.append(series),
-            _ => bail!("read `{from}`: it holds two targets, which cannot be joined with others"),
-        }
-    }
-    Ok(SeriesSet { series: vec![whole], is_paired: false })
-}
-
-fn reading(args: &ReportArgs) -> Result<ReadOptions> {
-    let moment = |text: &String| moment(text).map(|micros| micros as f64 / 1000.0);
-    Ok(ReadOptions {
-        is_strict: args.strict,
-        filter: args.filter.as_deref().map(Filter::parse).transpose().context("--where")?,
-        since_unix_ms: args.since.as_ref().map(moment).transpose().context("--since")?,
-        until_unix_ms: args.until.as_ref().map(moment).transpose().context("--until")?,
     })
 }

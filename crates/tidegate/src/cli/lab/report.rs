@@ -27,10 +27,9 @@ Exit codes: 0 reported, 1 nothing can be read, 2 wrong usage.";
 /// What to report on, and how.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// What was measured: a file, `-` for standard input, a journal's directory, or an http(s)
-    /// address of a file; `journal` is that of the configuration. Several are read as one.
-    #[arg(long, required = true, num_args = 1.., value_name = "FILE|journal|URL")]
-    pub from: Vec<String>,
+    /// What is read, and which calls of it.
+    #[command(flatten)]
+    pub source: SourceArgs,
     /// What to compare with.
     #[arg(long, value_name = "FILE|URL")]
     pub vs: Option<String>,
@@ -44,7 +43,15 @@ pub(crate) struct ReportArgs {
     /// Where to, and in which width.
     #[command(flatten)]
     pub written: WrittenArgs,
+}
 
+/// What is read, and which calls of it.
+#[derive(Debug, Args)]
+pub(crate) struct SourceArgs {
+    /// What was measured: a file, `-` for standard input, a journal's directory, or an http(s)
+    /// address of a file; `journal` is that of the configuration. Several are read as one.
+    #[arg(long, required = true, num_args = 1.., value_name = "FILE|journal|URL")]
+    pub from: Vec<String>,
     /// Only exchanges that this filter lets through, such as 'status == 200 and total > 50ms'.
     #[arg(long = "where", value_name = "FILTER")]
     pub filter: Option<String>,
