@@ -35,7 +35,7 @@ pub use subject::Subject;
 pub use text::{TimeUnit, summary, text, versus};
 
 use crate::LabError;
-use program::{RunContext, RunPurpose};
+pub(crate) use program::{RunContext, RunPurpose};
 
 /// How often commands are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

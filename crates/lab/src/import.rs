@@ -25,6 +25,7 @@ mod nginx;
 mod options;
 mod otlp;
 mod rows;
+mod server_timing;
 mod value;
 
 use verdicts::Series;

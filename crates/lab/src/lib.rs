@@ -8,6 +8,7 @@
 //! | [`probe`] | single calls to a target, on a schedule |
 //! | [`load_test`] | many calls over HTTP, at a pace |
 //! | [`command`] | runs of a command |
+//! | [`switch`] | single calls in blocks, while commands switch something on and off |
 //! | [`import`] | files of others, the journal, a [`session_file`] |
 //!
 //! [`watch()`] gathers calls and the host's signals for days; [`read_recording`] reads them.
@@ -23,20 +24,22 @@ pub mod command;
 mod error;
 mod hdr;
 pub mod import;
+mod inside;
 pub mod load_test;
 mod pages;
 pub mod probe;
 mod report;
 pub mod session_file;
 pub mod strace;
+pub mod switch;
 mod targets;
 mod watch;
 
 pub use error::LabError;
 pub use hdr::{IntervalLog, write_percentiles};
 pub use report::{
-    Beside, CallCounts, LatencyHistogram, PhaseSummary, Report, ReportOptions, TimeMoments, Versus,
-    Words, in_words,
+    Beside, CallCounts, LatencyHistogram, PhaseSummary, Report, ReportOptions, Scatter,
+    StepsReport, TimeMoments, Versus, Words, in_words,
 };
 pub use targets::{ComparedTarget, TargetRow, TargetsReport, target_table};
 pub use watch::{Recording, WatchPlan, WatchProgress, is_recording, read_recording, watch};

@@ -42,6 +42,7 @@ pub use pin::Pin;
 pub use plan::{AddressFamily, Arrivals, Burst, End, HttpOptions, IN_FLIGHT_MAX, Plan};
 pub use scheduler::{Progress, TargetCalls};
 pub use target::{Endpoint, ProbeTarget, Question, Url};
+pub(crate) use timing::times as server_times;
 
 use verdicts::Series;
 

@@ -15,11 +15,13 @@
 
 mod beside;
 mod binning;
-mod html;
+pub(crate) mod html;
+mod scatter;
 mod sentences;
+mod steps;
 mod story;
-mod text;
-mod words;
+pub(crate) mod text;
+pub(crate) mod words;
 
 use std::collections::BTreeMap;
 
@@ -27,13 +29,15 @@ use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use verdicts::{
     AttributeVerdict, Difference, Judged, Quantile, RelativeChange, Series, Sorted, Split,
-    StepShare, UNTRACKED, Verdict, apart, attributes, judge, paired, significant, steps,
+    StepShare, Steps, UNTRACKED, Verdict, apart, attributes, judge, paired, significant, steps,
     together_share, unpaired,
 };
 
 pub use beside::Beside;
 use binning::counted;
+pub use scatter::Scatter;
 pub(crate) use sentences::change as change_sentences;
+pub use steps::StepsReport;
 use words::tooth_ms;
 pub use words::{Words, in_words};
 
@@ -127,6 +131,20 @@ pub struct CallCounts<'a> {
     pub span_ms: Option<f64>,
 }
 
+impl<'a> CallCounts<'a> {
+    /// Counts what came of a series.
+    pub(crate) fn of(series: &'a Series) -> Self {
+        Self {
+            calls: series.len() as u64,
+            failed: series.left_out.failed.values().sum(),
+            failures: &series.left_out.failed,
+            left_out: &series.left_out.bad,
+            began_unix_ms: began(series),
+            span_ms: span(series),
+        }
+    }
+}
+
 /// Simple figures of the calls' times.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TimeMoments {
@@ -191,36 +209,34 @@ impl<'a> Report<'a> {
     /// Reports on a series.
     pub fn new(series: &'a Series, options: &ReportOptions) -> Self {
         let split = Split::new(&series.total_ms, options.slow_over_ms);
-        let sorted = Sorted::new(&series.total_ms);
-        let found = steps(series, &split, options.seed);
         let looks = attributes(series, &split);
+        let found = steps(series, &split, options.seed);
         let alone = apart(series);
         let mut verdicts = judge(&alone, options.seed);
         verdicts.iter_mut().for_each(|verdict| leave_strays(verdict, &alone.total_ms));
-        verdicts.extend(found.verdicts);
+        verdicts.extend(found.verdicts.iter().cloned());
         verdicts.extend(significant(&looks));
+        let attributes = looks.into_iter().take(ATTRIBUTES_MAX).collect();
+        Self { attributes, ..Self::of_steps(series, &split, found, verdicts) }
+    }
+
+    /// Reports on what was found out about the steps of a series; `verdicts` are all there are.
+    fn of_steps(series: &'a Series, split: &Split, found: Steps, verdicts: Vec<Verdict>) -> Self {
+        let sorted = Sorted::new(&series.total_ms);
         let histogram = counted(series, &sorted, &verdicts, &marks(&verdicts)).map(|bins| {
             let screen::Bins { low: low_ms, high: high_ms, is_log: log, counts, .. } = bins;
             LatencyHistogram { low_ms, high_ms, log, counts }
         });
-        let left_out = &series.left_out;
         Self {
             name: &series.name,
-            verdicts,
-            counts: CallCounts {
-                calls: series.len() as u64,
-                failed: left_out.failed.values().sum(),
-                failures: &left_out.failed,
-                left_out: &left_out.bad,
-                began_unix_ms: began(series),
-                span_ms: span(series),
-            },
+            counts: CallCounts::of(series),
             moments: moments(&sorted),
             quantiles: quantiles(&sorted),
             slow_over_ms: split.slow_over_ms,
             phases: phases(series, &found.shares),
-            attributes: looks.into_iter().take(ATTRIBUTES_MAX).collect(),
+            attributes: Vec::new(),
             histogram,
+            verdicts,
             notes: &series.notes,
             versus: None,
             beside: None,
@@ -276,14 +292,7 @@ impl<'a> Report<'a> {
 
     /// How the axis of time reads: in the unit that gives the fewest digits.
     fn clock(&self) -> TimeAxis {
-        match self.counts.span_ms {
-            None => TimeAxis { unit_ms: 1.0, unit: None },
-            Some(span) if span < 2e3 => TimeAxis { unit_ms: 1.0, unit: Some("ms") },
-            Some(span) if span < 180e3 => TimeAxis { unit_ms: 1e3, unit: Some("s") },
-            Some(span) if span < 10.8e6 => TimeAxis { unit_ms: 60e3, unit: Some("min") },
-            Some(span) if span < 260e6 => TimeAxis { unit_ms: 3.6e6, unit: Some("h") },
-            Some(_) => TimeAxis { unit_ms: 86.4e6, unit: Some("d") },
-        }
+        TimeAxis::over(self.counts.span_ms)
     }
 
     /// Whether a verdict blames this value.
@@ -314,14 +323,27 @@ pub(crate) fn change(one: &Series, other: &Series, is_paired: bool) -> Option<Re
 
 /// The unit of an axis of time; without one the axis counts calls.
 #[derive(Debug, Clone, Copy)]
-struct TimeAxis {
-    unit_ms: f64,
+pub(crate) struct TimeAxis {
+    pub(crate) unit_ms: f64,
     unit: Option<&'static str>,
 }
 
 impl TimeAxis {
+    /// The axis of so many milliseconds.
+    pub(crate) fn over(span_ms: Option<f64>) -> Self {
+        let (unit_ms, unit) = match span_ms {
+            None => (1.0, None),
+            Some(span) if span < 2e3 => (1.0, Some("ms")),
+            Some(span) if span < 180e3 => (1e3, Some("s")),
+            Some(span) if span < 10.8e6 => (60e3, Some("min")),
+            Some(span) if span < 260e6 => (3.6e6, Some("h")),
+            Some(_) => (86.4e6, Some("d")),
+        };
+        Self { unit_ms, unit }
+    }
+
     /// How a place on the axis reads; between two calls is nothing to be read.
-    fn label(&self, value: f64) -> String {
+    pub(crate) fn label(&self, value: f64) -> String {
         let Some(unit) = self.unit else {
             let is_whole = (value - value.round()).abs() < 1e-6;
             return if is_whole {
@@ -404,7 +426,10 @@ fn phases(series: &Series, shares: &[StepShare]) -> Vec<PhaseSummary> {
     named.chain([(UNTRACKED, &rest)]).filter_map(summary).collect()
 }
 
-fn judged<S: Serializer>(verdicts: &[Verdict], serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn judged<S: Serializer>(
+    verdicts: &[Verdict],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct JudgedVerdict<'v> {
         #[serde(flatten)]

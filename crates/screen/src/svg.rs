@@ -1,13 +1,14 @@
 //! Draws the charts of HTML reports as SVG, written by hand: numbers in, text out.
 //!
-//! Line of calls, histogram with marks, latency by quantile, paired bars, heat map. [`escaped`]
-//! serves pages, too.
+//! Line of calls, scatter, histogram with marks, latency by quantile, paired bars, heat map.
+//! [`escaped`] serves pages, too.
 //! Invariant: every text is escaped. Colours come from `page.css` by class, so light and dark need
 //! no second drawing. Every chart has a title and a description for those who cannot see it.
 //! Bound: beyond 1,200 points a line keeps first, lowest, highest and last of each column; above
 //! 400 it has no dots. A line without points, and quantiles of fewer than two calls, give an empty
 //! text. Axes of text charts are in `plot.rs` and `histogram.rs`.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::histogram::Bins;
@@ -184,6 +185,35 @@ pub fn line(
             drawing.push(&format!("<path class=\"dots {class}\" d=\"{dots}\"/>"));
         }
     }
+    drawing.done()
+}
+
+/// Points, each by itself; those that fall together are drawn once. The axis up begins at 0, or at
+/// the lowest below it.
+pub fn scatter(
+    title: Title<'_>,
+    points: &[(f64, f64)],
+    x: &dyn Fn(f64) -> String,
+    y: &dyn Fn(f64) -> String,
+) -> String {
+    const HEIGHT: f64 = 320.0;
+    let mut drawing = Drawing::new(HEIGHT, title.short, title.about);
+    let finite = points.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
+    let ends = finite.clone().fold(None, |ends: Option<[f64; 4]>, &(x, y)| {
+        let [left, right, low, high] = ends.unwrap_or([x, x, y, y]);
+        Some([left.min(x), right.max(x), low.min(y), high.max(y)])
+    });
+    let Some([left, right, low, high]) = ends else { return String::new() };
+    let across = across(left, right, false);
+    let up = Axis { low: low.min(0.0), ..up(high, HEIGHT) };
+    drawing.grid(&up, y);
+    drawing.below(&across, x);
+    // More than one dot for a unit cannot be seen.
+    let places: BTreeSet<(i64, i64)> = finite
+        .map(|(x, y)| (across.place(*x).round() as i64, up.place(*y).round() as i64))
+        .collect();
+    let dots: String = places.into_iter().map(|(x, y)| format!("M{x} {y}h0")).collect();
+    drawing.push(&format!("<path class=\"dots first\" d=\"{dots}\"/>"));
     drawing.done()
 }
 

@@ -35,8 +35,8 @@ pub(crate) use events::{
 };
 pub(crate) use explain::ExplainArgs;
 pub(crate) use lab::{
-    BenchArgs, FailIfArgs, HttpArgs, LabCommand, LoadArgs, PluginArgs, ProbeArgs, Rate, ReportArgs,
-    StraceArgs, WatchArgs, WrittenArgs,
+    BenchArgs, CallArgs, FailIfArgs, HttpArgs, LabCommand, LoadArgs, PluginArgs, ProbeArgs, Rate,
+    ReportArgs, SourceArgs, StepsArgs, StraceArgs, SwitchArgs, WatchArgs, WrittenArgs,
 };
 pub(crate) use model::{GroupingArg, LinesArgs, ModelCommand, PrecisionArg};
 pub(crate) use pgtop::PgtopArgs;

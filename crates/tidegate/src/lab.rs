@@ -14,7 +14,9 @@ mod load;
 mod misuse;
 mod probe;
 mod report;
+mod steps;
 mod strace;
+mod switch;
 mod watch;
 mod written;
 
@@ -34,6 +36,8 @@ pub(crate) fn command(command: LabCommand) -> Result<()> {
         LabCommand::Load(args) => load::run(&args),
         LabCommand::Probe(args) => probe::run(&args),
         LabCommand::Report(args) => report::run(&args),
+        LabCommand::Steps(args) => steps::run(&args),
+        LabCommand::Switch(args) => switch::run(&args),
         LabCommand::Strace(args) => strace::run(&args),
         LabCommand::Watch(args) => watch::run(&args),
     }

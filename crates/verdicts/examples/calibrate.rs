@@ -1,8 +1,8 @@
 //! Makes the calibration tables of docs/lab/trust.md again.
 //!
 //! `cargo run --release -p verdicts --example calibrate -- [SETS [POWER_SETS [TABLES]]]`:
-//! a cell has 1,000 sets, and 200 sets of power, unless said otherwise. TABLES is `combs`, `humps`
-//! or `clocks` for two tables alone, or `power` for the second one of combs.
+//! a cell has 1,000 sets, and 200 sets of power, unless said otherwise. TABLES is `combs`, `humps`,
+//! `clocks` or `switches` for two tables alone, or `power` for the second one of combs.
 //!
 //! Prints Markdown to stdout, cell by cell as it is counted, on two threads.
 
@@ -13,6 +13,7 @@ use std::thread;
 use verdicts::calibration::clocks::{Starts, locked_alarms, ticks_found};
 use verdicts::calibration::handlers::{Coverage, Handler};
 use verdicts::calibration::modes::{OneMode, TwoModes};
+use verdicts::calibration::switches::{BLOCKS, Background, PlantedEffect, SwitchCounts};
 use verdicts::calibration::{CombCounts, CombSample, NullFamily, SIZES, false_alarms, found};
 
 const THREADS: u64 = 2;
@@ -32,13 +33,15 @@ fn main() -> io::Result<()> {
         Some("power") => power(power_sets, &mut out),
         Some("humps") => modes(sets, power_sets, &mut out),
         Some("clocks") => clocks(sets, power_sets, &mut out),
+        Some("switches") => switches(sets, power_sets, &mut out),
         Some(word) => Err(io::Error::other(format!(
-            "`{word}` is no table; there are combs, power, humps and clocks"
+            "`{word}` is no table; there are combs, power, humps, clocks and switches"
         ))),
         None => {
             combs(sets, power_sets, &mut out)?;
             modes(sets, power_sets, &mut out)?;
-            clocks(sets, power_sets, &mut out)
+            clocks(sets, power_sets, &mut out)?;
+            switches(sets, power_sets, &mut out)
         }
     }
 }
@@ -161,6 +164,48 @@ fn handlers(sets: u64, out: &mut io::Stdout) -> io::Result<()> {
             }
             writeln!(out, "|")?;
             out.flush()?;
+        }
+    }
+    Ok(())
+}
+
+/// The tables of experiments with a switch.
+fn switches(sets: u64, power_sets: u64, out: &mut io::Stdout) -> io::Result<()> {
+    let counted = |background: Background, effect, blocks, sets| {
+        let mut counts = SwitchCounts::default();
+        parts(sets, |part| background.counts(effect, blocks, part))
+            .into_iter()
+            .for_each(|part| counts.add(part));
+        counts
+    };
+    let [few, some, many] = BLOCKS;
+    writeln!(out, "\n| convicted, of {sets} | {few} blocks | {some} blocks | {many} blocks |")?;
+    writeln!(out, "|---|---:|---:|---:|")?;
+    for background in Background::ALL {
+        write!(out, "| nothing; {} ", background.name())?;
+        for blocks in BLOCKS {
+            let counts = counted(background, PlantedEffect::None, blocks, sets);
+            write!(out, "| {} ", counts.significant)?;
+            out.flush()?;
+        }
+        writeln!(out, "|")?;
+    }
+    writeln!(out, "\n| of {power_sets} | blocks | convicted | median | p95 | slow calls |")?;
+    writeln!(out, "|---|---:|---:|---:|---:|---:|")?;
+    for effect in PlantedEffect::REAL {
+        for background in Background::ALL {
+            for blocks in BLOCKS {
+                let counts = counted(background, effect, blocks, power_sets);
+                let percent = |part: u64| 100.0 * part as f64 / counts.sets.max(1) as f64;
+                let [median, p95, slow] = counts.covered.map(percent);
+                writeln!(
+                    out,
+                    "| {}; {} | {blocks} | {:.1} % | {median:.1} % | {p95:.1} % | {slow:.1} % |",
+                    effect.name(),
+                    background.name(),
+                    percent(counts.significant)
+                )?;
+            }
         }
     }
     Ok(())

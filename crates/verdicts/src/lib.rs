@@ -11,9 +11,11 @@
 //! | [`cores`] | whether all cores stalled at once |
 //! | [`Split`], [`apart`] | which calls are slow; one call of each burst, which is for [`judge`] |
 //! | [`paired`], [`unpaired`] | how two samples of numbers differ |
+//! | [`switched`] | whether a switch changes how long calls take, by an experiment of blocks |
 //! | [`RelativeChange`] | by which part one is slower than the other, with a verdict |
 //! | [`together_share`] | how many calls one hump holds |
 //! | [`Sorted`], [`share_bounds`] | quantiles of a sample, the interval of a share |
+//! | [`rank_correlation`] | how two columns rise together |
 //!
 //! A [`Verdict`] of an effect has a 95 % interval, and a p-value where a null was tested.
 //! [`Verdict::Excess`] tests none, and [`Verdict::Unclear`] gives a reason only. [`calibration`]
@@ -29,6 +31,7 @@ mod bursts;
 pub mod calibration;
 mod change;
 mod cores;
+mod correlation;
 mod count_tests;
 mod distribution;
 mod paired;
@@ -40,22 +43,28 @@ mod significance;
 mod split;
 mod steps;
 mod stray;
+mod switched;
 mod verdict;
 
 pub use attributes::{attributes, significant};
 pub use bursts::{BURST, apart};
 pub use change::{Direction, RelativeChange, TailChange};
 pub use cores::{CoresVerdict, STALL_MS, cores};
+pub use correlation::{RankCorrelation, rank_correlation};
 pub use count_tests::share_bounds;
 pub use distribution::judge;
 pub use paired::{Difference, paired, unpaired};
 pub use quantiles::{Quantile, Sorted};
 pub use series::{Attribute, AttributeValues, LeftOut, PhaseColumn, Series};
 pub use signals::{SignalColumn, SignalKind, SignalLooks, SignalVerdict, Signals, signals};
-pub use significance::{MODES_P_MAX, SHARED_RATE_P_MIN};
+pub use significance::{MODES_P_MAX, SHARED_RATE_P_MIN, SWITCH_P_MAX};
 pub use split::Split;
-pub use steps::{Steps, UNTRACKED, steps};
+pub use steps::{StepExposure, Steps, UNTRACKED, steps};
 pub use stray::together_share;
+pub use switched::{
+    BlockFigures, SwitchBlock, SwitchEffect, SwitchVerdict, Switched, blocks_needed, p_least,
+    switched,
+};
 pub use verdict::{
     AttributeVerdict, CombEvidence, ExcessVerdict, Judged, LatencyMode, Modality, Outside,
     PhaseLock, Quantised, StepShare, StepVerdict, TickCost, Tooth, Unclear, Verdict,

@@ -33,3 +33,7 @@ pub(crate) const SIGNAL_DRAWS: u32 = 4_999;
 pub(crate) const CORES_P_MAX: f64 = 0.001;
 /// Shifts of cores against each other.
 pub(crate) const CORES_SHIFTS: u32 = 1_999;
+/// False alarms of "switch", over all figures of an experiment.
+pub const SWITCH_P_MAX: f64 = 0.01;
+/// Draws for the p-value of an experiment, where there are too many orders to try them all.
+pub(crate) const SWITCH_DRAWS: u32 = 9_999;

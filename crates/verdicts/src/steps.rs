@@ -10,7 +10,8 @@
 //! and exposures as even as of two equal steps. With fewer than two columns no step is judged.
 //!
 //! `columns.rs` makes the columns, `slowdowns.rs` counts slow-downs, `excess.rs` computes excesses,
-//! `admission_step.rs` excuses one step. The tests are in `count_tests.rs`.
+//! `admission_step.rs` excuses one step, `exposure.rs` lists what the test compares. The tests are
+//! in `count_tests.rs`.
 //! docs/lab/verdicts.md states these rules. After a change count intervals again
 //! (`calibration/handlers.rs`, docs/lab/trust.md); `steps/tests.rs` counts false blame.
 //! Never here: a check that steps do not overlap in time. Who fills a series sees to that.
@@ -18,6 +19,7 @@
 mod admission_step;
 mod columns;
 mod excess;
+mod exposure;
 mod slowdowns;
 
 use crate::count_tests;
@@ -30,6 +32,7 @@ use crate::verdict::{ExcessVerdict, Outside, StepShare, StepVerdict, Unclear, Ve
 pub use columns::UNTRACKED;
 use columns::{StepColumn, columns};
 use excess::{Excess, RankedCalls};
+pub use exposure::StepExposure;
 use slowdowns::Slowdowns;
 
 /// Slow-downs without which nothing is said.
@@ -48,6 +51,8 @@ pub struct Steps {
     pub verdicts: Vec<Verdict>,
     /// Every step's part of what slow calls take longer, the largest first.
     pub shares: Vec<StepShare>,
+    /// Every step's slow-downs beside those that its time would get, in the order of the steps.
+    pub exposures: Vec<StepExposure>,
 }
 
 /// Looks into the steps of a series; `seed` is for the simulation.
@@ -84,14 +89,16 @@ pub fn steps(series: &Series, split: &Split, seed: u64) -> Steps {
         let (part, ci) = excess.part(&whole);
         if let Some(verdict) = tests.nearly_all(step, part, ci, split) {
             verdicts.push(Verdict::Step(verdict));
-            return Steps { verdicts, shares };
+            let exposures = exposure::exposures(&columns, &found, &verdicts);
+            return Steps { verdicts, shares, exposures };
         }
         let (step, shares, whole_ms) = (step.name.to_owned(), shares.clone(), whole.ms);
         let Undecided { reason, calls_needed } = reason;
         let excess = ExcessVerdict { step, part, ci, whole_ms, reason, calls_needed, shares };
         verdicts.push(Verdict::Excess(excess));
     }
-    Steps { verdicts, shares }
+    let exposures = exposure::exposures(&columns, &found, &verdicts);
+    Steps { verdicts, shares, exposures }
 }
 
 /// Why nobody is blamed.

@@ -20,8 +20,9 @@ use crate::cores::CoresVerdict;
 use crate::signals::SignalVerdict;
 use crate::significance::{
     ATTRIBUTE_P_MAX, COMB_DRAWS, COMB_FALSE_ALARM_RATE, CORES_P_MAX, CORES_SHIFTS, LOCKED_P_MAX,
-    MODES_DRAWS, MODES_P_MAX, SIGNAL_DRAWS, SIGNAL_P_MAX, STEP_P_MAX,
+    MODES_DRAWS, MODES_P_MAX, SIGNAL_DRAWS, SIGNAL_P_MAX, STEP_P_MAX, SWITCH_DRAWS, SWITCH_P_MAX,
 };
+use crate::switched::SwitchVerdict;
 
 /// One statement about a series.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,6 +49,8 @@ pub enum Verdict {
     Signal(SignalVerdict),
     /// Which cores of the host stalled together.
     Cores(CoresVerdict),
+    /// Whether a switch changes how long calls take, by an experiment.
+    Switch(SwitchVerdict),
     /// Nothing can be said, for a reason.
     Unclear(Unclear),
 }
@@ -76,6 +79,7 @@ impl Verdict {
             Self::Attribute(_) => (Some(ATTRIBUTE_P_MAX), None),
             Self::Signal(_) => (Some(SIGNAL_P_MAX), Some(SIGNAL_DRAWS)),
             Self::Cores(_) => (Some(CORES_P_MAX), Some(CORES_SHIFTS)),
+            Self::Switch(_) => (Some(SWITCH_P_MAX), Some(SWITCH_DRAWS)),
             Self::Outside(_) | Self::Excess(_) | Self::Unclear(_) => (None, None),
         };
         Judged { false_alarm_rate, draws_max }

@@ -47,6 +47,8 @@ pub enum CommandOutput {
     Pipe,
     /// Where this program's goes.
     Inherit,
+    /// To `/dev/null`, but for errors, which go where this program's go.
+    Errors,
     /// Into a file, anew each time.
     File(PathBuf),
 }
@@ -170,11 +172,11 @@ impl Program {
             CommandInput::File(path) => opened(path, File::open(path))?,
         });
         command.stderr(match surroundings.output {
-            CommandOutput::Inherit => Stdio::inherit(),
+            CommandOutput::Inherit | CommandOutput::Errors => Stdio::inherit(),
             _ => Stdio::null(),
         });
         command.stdout(match surroundings.output {
-            CommandOutput::Null => Stdio::null(),
+            CommandOutput::Null | CommandOutput::Errors => Stdio::null(),
             CommandOutput::Pipe => Stdio::piped(),
             CommandOutput::Inherit => Stdio::inherit(),
             CommandOutput::File(path) => opened(path, File::create(path))?,

@@ -11,6 +11,8 @@
 //! Times are seconds since the request began, but for `reqtime_microsec`. So the steps are
 //! `connect` to the upstream, `wait` until its header, `transfer` until its end; or `upstream`
 //! where only that is logged. `verdicts` knows `wait` by its name.
+//! What a server says of itself by `Server-Timing` becomes steps inside `wait`, if it is logged
+//! (`server_timing.rs`).
 //! Several upstreams in one text (`0.001, 0.002 : 0.003`) count together; unquoted they are times
 //! in order. The time of a line is the end of its request.
 //! Invariant: the steps are at most the upstream time, and that at most the request's. A line
@@ -26,7 +28,9 @@ use exchange::Exchange;
 use crate::error::LabError;
 
 use super::rows::{CallRow, SeriesBuilder};
+use super::server_timing;
 use super::value::{Moment, moment};
+use crate::probe::server_times;
 
 /// Names that logs give to a request's time in seconds.
 const REQUEST: [&str; 8] = [
@@ -108,11 +112,13 @@ fn push(line: &TimedLine<'_>, number: u64, rows: &mut SeriesBuilder<'_>) -> Resu
         row.began_ms = Some(ended - total_ms);
     }
     let is_time = |name: &str| {
-        [&REQUEST[..], &RESPONSE, &CONNECT, &HEADER, &MOMENTS].iter().any(|set| set.contains(&name))
+        let times = [&REQUEST[..], &RESPONSE, &CONNECT, &HEADER, &MOMENTS, &server_timing::NAMES];
+        times.iter().any(|set| set.contains(&name))
     };
     let attributes = line.fields.iter().filter(|(name, _)| !is_time(name));
     row.attributes = attributes.map(|(name, text)| (&**name, &**text)).collect();
-    rows.push(&row, number)
+    let server_times = line.get(&server_timing::NAMES).map(server_times).unwrap_or_default();
+    rows.push_timed(&row, server_times, number)
 }
 
 fn phases(line: &TimedLine<'_>, total_ms: f64) -> Vec<(&'static str, f64)> {

@@ -22,6 +22,7 @@ use verdicts::{Attribute, AttributeValues, LeftOut, PhaseColumn, Series};
 use crate::error::LabError;
 
 use super::options::ReadOptions;
+use super::server_timing;
 
 /// Different texts of an attribute that are kept.
 const NAMES_MAX: usize = 1 << 16;
@@ -59,6 +60,8 @@ pub(super) struct SeriesBuilder<'a> {
     attributes: Vec<TextColumn>,
     left_out: LeftOut,
     notes: Vec<String>,
+    /// Times that servers measured themselves, of each row; rows beyond the last have none.
+    server_times: Vec<Vec<(String, f64)>>,
     bad: u64,
     outside: u64,
     filtered: u64,
@@ -78,6 +81,7 @@ impl<'a> SeriesBuilder<'a> {
             attributes: Vec::new(),
             left_out: LeftOut::default(),
             notes: Vec::new(),
+            server_times: Vec::new(),
             bad: 0,
             outside: 0,
             filtered: 0,
@@ -127,6 +131,25 @@ impl<'a> SeriesBuilder<'a> {
         }
         for (name, text) in &row.attributes {
             self.attribute(name).push(at, text);
+        }
+        Ok(())
+    }
+
+    /// Takes a row with the times that its server has measured itself.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    pub(super) fn push_timed(
+        &mut self,
+        row: &CallRow<'_>,
+        server_times: Vec<(String, f64)>,
+        line: u64,
+    ) -> Result<(), LabError> {
+        let at = self.total_ms.len();
+        self.push(row, line)?;
+        if self.total_ms.len() > at && !server_times.is_empty() {
+            self.server_times.resize(at, Vec::new());
+            self.server_times.push(server_times);
         }
         Ok(())
     }
@@ -215,7 +238,7 @@ impl<'a> SeriesBuilder<'a> {
             self.notes
                 .push(format!("`{name}` has more than {NAMES_MAX} values; the rest is {OTHER}"));
         }
-        Ok(Series {
+        let mut series = Series {
             name,
             total_ms: self.total_ms,
             began_ms: self.began_ms,
@@ -224,7 +247,9 @@ impl<'a> SeriesBuilder<'a> {
             attributes: attributes.into_iter().map(|(attribute, _)| attribute).collect(),
             left_out: self.left_out,
             notes: self.notes,
-        })
+        };
+        server_timing::place(&mut series, self.server_times);
+        Ok(series)
     }
 
     /// The column of a step, filled with zeros up to row `at`.

@@ -7,7 +7,7 @@
 //! state, or performance data must follow. OK and WARNING succeed; CRITICAL and UNKNOWN do with
 //! performance data: slow calls are wanted. The state is an attribute. Any other program succeeds
 //! with exit code 0.
-//! Times called `time_…` are handed on as parts of `run`, and `gather/inside.rs` makes them phases
+//! Times called `time_…` are handed on as parts of `run`, and `inside.rs` makes them phases
 //! if they fit. Other values become attributes. Here the data is found behind the bar;
 //! `perfdata.rs` parses it.
 //!

@@ -10,7 +10,7 @@
 //! Arrivals nk to nk + n - 1 are a turn, as `scheduler.rs` hands them out. Calls without partners
 //! are then left out, and a note counts them; otherwise the series are not paired.
 //! Invariant: no millisecond is in two phases. Times that others have measured go through
-//! `gather/inside.rs`. Notes on the whole probe are in the first series only.
+//! `inside.rs`. Notes on the whole probe are in the first series only.
 //! The page docs/lab/probe.md lists phases, attributes and bounds. Never here: verdicts
 //! (`report.rs`) and the making of calls.
 
@@ -22,8 +22,7 @@ use super::call::CallDetails;
 use super::plan::{Arrivals, IN_FLIGHT_MAX, Plan};
 use super::scheduler::ProbeRecord;
 use super::worker_threads::FinishedCall;
-
-mod inside;
+use crate::inside;
 
 /// Steps as they follow each other.
 const ORDER: [&str; 8] = ["resolve", "connect", "tls", "send", "wait", "transfer", "spawn", "run"];
@@ -49,6 +48,8 @@ pub struct ProbeResult {
     pub is_paired: bool,
     /// Whether it was interrupted.
     pub is_interrupted: bool,
+    /// Arrivals a second on average, where they follow a rate.
+    pub rate: Option<f64>,
 }
 
 pub(super) fn gather(plan: &Plan, mut left: ProbeRecord, is_interrupted: bool) -> ProbeResult {
@@ -72,7 +73,8 @@ pub(super) fn gather(plan: &Plan, mut left: ProbeRecord, is_interrupted: bool) -
             notes.drain(..).chain(inside).chain(died(&calls)).chain(elsewhere(&calls)).collect();
         series
     });
-    ProbeResult { series: series.collect(), is_paired: lonely.is_some(), is_interrupted }
+    let series = series.collect();
+    ProbeResult { series, is_paired: lonely.is_some(), is_interrupted, rate: left.rate }
 }
 
 /// A series of some calls of a target, which are put in order.

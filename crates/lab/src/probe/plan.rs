@@ -113,7 +113,7 @@ pub struct HttpOptions {
 impl Plan {
     /// # Errors
     /// What contradicts itself.
-    pub(super) fn check(&self) -> Result<(), LabError> {
+    pub(crate) fn check(&self) -> Result<(), LabError> {
         let wrong = |reason: &str| Err(LabError::Plan(reason.to_owned()));
         let rate = match self.arrivals {
             Arrivals::Poisson(rate) | Arrivals::Uniform(rate) => rate,

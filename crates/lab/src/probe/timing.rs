@@ -1,11 +1,11 @@
 //! Reads times that servers have measured inside a call: the field `Server-Timing` (W3C).
 //!
 //! A metric with `dur` becomes a part of `wait`, called `server.NAME`; one without becomes an
-//! attribute: its description, or `yes`. These names count elsewhere: `gather/inside.rs` knows
+//! attribute: its description, or `yes`. These names count elsewhere: `inside.rs` knows
 //! `server.total`, `soak/src/lab/arm.rs` the step `server.s7`. `pieces` and `is_time` serve other
 //! parsers, too.
 //! Invariant: only finite times that are not negative become parts of a call. Whether parts become
-//! phases is decided in `gather/inside.rs`. Nothing is refused: what cannot be read is passed over.
+//! phases is decided in `inside.rs`. Nothing is refused: what cannot be read is passed over.
 
 use super::call::CallDetails;
 
@@ -32,6 +32,13 @@ pub(crate) fn read(value: &str, made: &mut CallDetails) {
             (None, None) => made.names.push((name, "yes".to_owned())),
         }
     }
+}
+
+/// Returns the times of a `Server-Timing` field: each metric that has one, called `server.NAME`.
+pub(crate) fn times(value: &str) -> Vec<(String, f64)> {
+    let mut made = CallDetails::default();
+    read(value, &mut made);
+    made.parts
 }
 
 /// Splits a field's value where a separator stands outside quotation marks.

@@ -8,7 +8,7 @@ use screen::{Align, Cell, Column, Ink, Style, Table};
 use serde::Serialize;
 use verdicts::SignalVerdict;
 
-use super::words::{amount, listed};
+use super::words::{listed, signal_amount};
 use crate::strace::StraceReport;
 
 /// Rows of the table of signals.
@@ -86,8 +86,8 @@ impl SignalRow for SignalVerdict {
     fn row(&self) -> Vec<String> {
         vec![
             self.signal.clone(),
-            amount(self.slow, &self.unit),
-            amount(self.typical, &self.unit),
+            signal_amount(self.slow, &self.unit),
+            signal_amount(self.typical, &self.unit),
             percent(self.explained),
             format!("{} to {}", percent(self.ci[0]), percent(self.ci[1])),
             time(self.lag_ms),

@@ -10,7 +10,7 @@
 //! Notes are those of the first target only.
 
 use screen::Ink;
-use verdicts::Sorted;
+use verdicts::{Sorted, Verdict};
 
 use super::Report;
 use super::beside::SignalRow as _;
@@ -28,7 +28,7 @@ impl Report<'_> {
 }
 
 /// A report on its way to a page.
-struct HtmlReport<'r>(&'r Report<'r>);
+pub(super) struct HtmlReport<'r>(pub(super) &'r Report<'r>);
 
 impl HtmlReport<'_> {
     fn page(&self) -> String {
@@ -62,14 +62,14 @@ impl HtmlReport<'_> {
             out += &HtmlReport(&versus.report).verdicts();
             out += "</section>\n";
         }
-        out += &self.notes();
+        out += &notes(self.0.notes);
         out += "<footer>Made by <code>tidegate lab report</code>. Intervals are at 95 %; slow \
                 calls are those over ";
         out += &escaped(&time(self.0.slow_over_ms));
         page::whole(&format!("{name} · latency report"), &(out + ".</footer>\n"))
     }
 
-    fn reasons(&self) -> String {
+    pub(super) fn reasons(&self) -> String {
         let mut out = String::new();
         for (what, reasons) in
             [("failed", self.0.counts.failures), ("left out", self.0.counts.left_out)]
@@ -83,24 +83,7 @@ impl HtmlReport<'_> {
     }
 
     fn verdicts(&self) -> String {
-        let mut out = String::new();
-        for verdict in &self.0.verdicts {
-            let words = in_words(verdict);
-            let class = match words.ink {
-                Ink::Alarm => "verdict alarm",
-                Ink::Fine => "verdict fine",
-                _ => "verdict",
-            };
-            let (title, sentence) = (escaped(&words.title), with_code(&words.sentence));
-            out += &format!("<div class=\"{class}\"><p><strong>{title}.</strong> {sentence}</p>");
-            if !words.figures.is_empty() {
-                let items =
-                    words.figures.iter().map(|figure| format!("<li>{}</li>", with_code(figure)));
-                out += &format!("<ul>{}</ul>", items.collect::<String>());
-            }
-            out += "</div>\n";
-        }
-        out
+        verdicts(&self.0.verdicts)
     }
 
     fn line(&self) -> String {
@@ -173,7 +156,7 @@ impl HtmlReport<'_> {
         figure("Latency by quantile", &drawing, &table(&heads, rows))
     }
 
-    fn steps(&self) -> String {
+    pub(super) fn steps(&self) -> String {
         if self.0.phases.is_empty() {
             return String::new();
         }
@@ -265,27 +248,55 @@ impl HtmlReport<'_> {
         out
     }
 
-    fn notes(&self) -> String {
-        if self.0.notes.is_empty() {
-            return String::new();
-        }
-        let items = self.0.notes.iter().map(|note| format!("<li>{}</li>\n", with_code(note)));
-        format!("<section>\n<h2>Notes</h2>\n<ul>\n{}</ul>\n</section>\n", items.collect::<String>())
-    }
-
     /// Which line is which, where there are two.
     fn keys(&self) -> String {
-        let Some(versus) = &self.0.versus else { return String::new() };
-        let (first, second) = (escaped(self.0.name), escaped(versus.report.name));
-        format!(
-            "<p class=\"faint\"><span class=\"key\"></span>{first} \
-             <span class=\"key second\"></span>{second}</p>"
-        )
+        let versus = self.0.versus.as_ref();
+        versus.map_or_else(String::new, |versus| keys(self.0.name, versus.report.name))
     }
 
     fn is_log(&self) -> bool {
         self.0.histogram.as_ref().is_some_and(|histogram| histogram.log)
     }
+}
+
+/// Says which of two lines is which.
+pub(crate) fn keys(first: &str, second: &str) -> String {
+    let (first, second) = (escaped(first), escaped(second));
+    format!(
+        "<p class=\"faint\"><span class=\"key\"></span>{first} \
+         <span class=\"key second\"></span>{second}</p>"
+    )
+}
+
+/// Verdicts in words, each with what it stands on.
+pub(crate) fn verdicts(verdicts: &[Verdict]) -> String {
+    let mut out = String::new();
+    for verdict in verdicts {
+        let words = in_words(verdict);
+        let class = match words.ink {
+            Ink::Alarm => "verdict alarm",
+            Ink::Fine => "verdict fine",
+            _ => "verdict",
+        };
+        let (title, sentence) = (escaped(&words.title), with_code(&words.sentence));
+        out += &format!("<div class=\"{class}\"><p><strong>{title}.</strong> {sentence}</p>");
+        if !words.figures.is_empty() {
+            let items =
+                words.figures.iter().map(|figure| format!("<li>{}</li>", with_code(figure)));
+            out += &format!("<ul>{}</ul>", items.collect::<String>());
+        }
+        out += "</div>\n";
+    }
+    out
+}
+
+/// Notes as a section; nothing without any.
+pub(crate) fn notes(notes: &[String]) -> String {
+    if notes.is_empty() {
+        return String::new();
+    }
+    let items = notes.iter().map(|note| format!("<li>{}</li>\n", with_code(note)));
+    format!("<section>\n<h2>Notes</h2>\n<ul>\n{}</ul>\n</section>\n", items.collect::<String>())
 }
 
 /// Text of which what stands between backticks is code.

@@ -15,6 +15,7 @@ use screen::{
     Align, Bar, Bins, Cell, Column, Histogram, Ink, PairedBars, Plot, Style, Table, WIDTH_MIN, cut,
     wrapped,
 };
+use verdicts::Verdict;
 
 use super::sentences::{comparison, line_title, summary};
 use super::words::{in_words, named};
@@ -22,7 +23,7 @@ use super::{LatencyHistogram, Report};
 use screen::number::{count, p, percent, tick, time};
 
 /// Rows of the line plot and of the histogram.
-const PLOT_ROWS: usize = 10;
+pub(crate) const PLOT_ROWS: usize = 10;
 const HISTOGRAM_ROWS: usize = 8;
 /// Failures and left-out rows that are told one by one.
 const REASONS_MAX: usize = 8;
@@ -35,24 +36,16 @@ impl Report<'_> {
 }
 
 /// A report on its way to a terminal.
-struct TextReport<'r> {
-    report: &'r Report<'r>,
-    style: &'r Style,
+pub(super) struct TextReport<'r> {
+    pub(super) report: &'r Report<'r>,
+    pub(super) style: &'r Style,
 }
 
 impl TextReport<'_> {
     fn page(&self) -> String {
         let style = self.style;
         let mut out = self.head();
-        let heading = |title: &str| {
-            format!("\n{}\n", style.paint(Ink::Bold, &cut(title, style.columns(), style)))
-        };
-        let mut section = |title: &str, body: String| {
-            if !body.is_empty() {
-                out += &heading(title);
-                out += &body;
-            }
-        };
+        let mut section = |title: &str, body: String| push_section(&mut out, title, &body, style);
         section("What happened", self.story());
         section(line_title(self.report), self.line());
         section("Calls by latency", self.histogram());
@@ -69,12 +62,10 @@ impl TextReport<'_> {
         section("Notes", bullets(self.report.notes.iter().map(String::as_str), style));
         if let Some(versus) = &self.report.versus {
             let second = TextReport { report: &versus.report, style };
-            out += &heading("Second target");
-            out += &second.head();
-            out += &second.verdicts();
+            push_section(&mut out, "Second target", &(second.head() + &second.verdicts()), style);
         }
-        out += &heading("Verdict");
-        out + &self.verdicts() + &self.difference()
+        push_section(&mut out, "Verdict", &(self.verdicts() + &self.difference()), style);
+        out
     }
 
     fn story(&self) -> String {
@@ -86,7 +77,7 @@ impl TextReport<'_> {
     }
 
     /// What was called, how often, when, and what failed.
-    fn head(&self) -> String {
+    pub(super) fn head(&self) -> String {
         let style = self.style;
         let mut out = String::new();
         if !self.report.name.is_empty() {
@@ -155,7 +146,7 @@ impl TextReport<'_> {
     /// Two bars for each step: how likely it is to be slow, and its median time.
     ///
     /// They are those of Stephen Wolfram, "Scientific Bug Hunting in the Cloud" (2015).
-    fn steps(&self) -> String {
+    pub(super) fn steps(&self) -> String {
         let style = self.style;
         if self.report.phases.is_empty() {
             return String::new();
@@ -170,7 +161,7 @@ impl TextReport<'_> {
             .render(style)
     }
 
-    fn step_table(&self) -> String {
+    pub(super) fn step_table(&self) -> String {
         let style = self.style;
         let mut table = Table::new(vec![
             Column::new("step", Align::Left),
@@ -217,23 +208,7 @@ impl TextReport<'_> {
     }
 
     fn verdicts(&self) -> String {
-        let style = self.style;
-        let mut out = String::new();
-        for verdict in &self.report.verdicts {
-            let words = in_words(verdict);
-            let text = format!("{}: {}", words.title, words.sentence);
-            let mut lines = wrapped(&text, 2, style);
-            // The title alone is coloured, so that wrapping sees no escape sequences.
-            if let Some(rest) = lines[0].strip_prefix(&words.title) {
-                lines[0] = style.paint(words.ink, &words.title) + rest;
-            }
-            lines.iter().for_each(|line| {
-                out += line;
-                out.push('\n');
-            });
-            words.figures.iter().for_each(|figure| push_bullet(&mut out, figure, style));
-        }
-        out
+        verdicts(&self.report.verdicts, self.style)
     }
 
     fn difference(&self) -> String {
@@ -242,6 +217,34 @@ impl TextReport<'_> {
         push_wrapped(&mut out, &comparison(self.report).unwrap_or_default(), 2, style);
         if out == "\n" { String::new() } else { out }
     }
+}
+
+/// Adds a section, unless it is empty.
+pub(crate) fn push_section(out: &mut String, title: &str, body: &str, style: &Style) {
+    if !body.is_empty() {
+        let title = style.paint(Ink::Bold, &cut(title, style.columns(), style));
+        *out += &format!("\n{title}\n{body}");
+    }
+}
+
+/// Verdicts in words, each with what it stands on.
+pub(crate) fn verdicts(verdicts: &[Verdict], style: &Style) -> String {
+    let mut out = String::new();
+    for verdict in verdicts {
+        let words = in_words(verdict);
+        let text = format!("{}: {}", words.title, words.sentence);
+        let mut lines = wrapped(&text, 2, style);
+        // The title alone is coloured, so that wrapping sees no escape sequences.
+        if let Some(rest) = lines[0].strip_prefix(&words.title) {
+            lines[0] = style.paint(words.ink, &words.title) + rest;
+        }
+        lines.iter().for_each(|line| {
+            out += line;
+            out.push('\n');
+        });
+        words.figures.iter().for_each(|figure| push_bullet(&mut out, figure, style));
+    }
+    out
 }
 
 /// The histogram in at most `count` bins: neighbours together where there is less room.
@@ -259,7 +262,7 @@ fn bins(counted: &LatencyHistogram, count: usize) -> Bins {
     Bins { low: counted.low_ms, high, is_log: counted.log, counts, below: 0, above: 0 }
 }
 
-fn bullets<'a>(texts: impl Iterator<Item = &'a str>, style: &Style) -> String {
+pub(crate) fn bullets<'a>(texts: impl Iterator<Item = &'a str>, style: &Style) -> String {
     let mut out = String::new();
     texts.for_each(|text| push_bullet(&mut out, text, style));
     out
@@ -269,7 +272,7 @@ fn push_bullet(out: &mut String, text: &str, style: &Style) {
     push_wrapped(out, &format!("- {text}"), 2, style);
 }
 
-fn push_wrapped(out: &mut String, text: &str, indent: usize, style: &Style) {
+pub(crate) fn push_wrapped(out: &mut String, text: &str, indent: usize, style: &Style) {
     let indent = if style.columns() < 2 * WIDTH_MIN { indent.min(2) } else { indent };
     for line in wrapped(text, indent, style) {
         *out += &line;

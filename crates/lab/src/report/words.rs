@@ -10,11 +10,15 @@
 //! an arm of `plain_words`.
 //! A user's text may be in the words: who prints them escapes it.
 
+mod switched;
+
 use screen::Ink;
 use verdicts::{
     AttributeVerdict, CoresVerdict, ExcessVerdict, MODES_P_MAX, Modality, Outside, PhaseLock,
     Quantised, SHARED_RATE_P_MIN, SignalKind, SignalVerdict, StepShare, StepVerdict, Verdict,
 };
+
+pub(crate) use switched::{amount, difference, figure_name};
 
 use screen::number::{count, digits, exact, interval, p, percent, time};
 
@@ -63,6 +67,10 @@ fn plain_words(verdict: &Verdict) -> Words {
         Verdict::Attribute(found) => attribute(found),
         Verdict::Signal(found) => signal(found),
         Verdict::Cores(found) => cores(found),
+        Verdict::Switch(found) => {
+            let (title, sentence, figures, ink) = switched::switched(found);
+            words(title, sentence, figures, ink)
+        }
         Verdict::Unclear(unclear) => {
             words("unclear", format!("{}.", unclear.reason), Vec::new(), Ink::Plain)
         }
@@ -318,8 +326,8 @@ fn signal(found: &SignalVerdict) -> Words {
     let figures = vec![
         format!(
             "{}{second} in slow calls, {} beside them; {}",
-            amount(found.slow, &found.unit),
-            amount(found.typical, &found.unit),
+            signal_amount(found.slow, &found.unit),
+            signal_amount(found.typical, &found.unit),
             p(found.p)
         ),
         format!(
@@ -432,7 +440,7 @@ pub(super) fn tooth_ms(comb: &Quantised, k: u64) -> f64 {
 }
 
 /// An amount of a signal in its unit; of a sum, what comes up in a second.
-pub(super) fn amount(value: f64, unit: &str) -> String {
+pub(super) fn signal_amount(value: f64, unit: &str) -> String {
     match unit {
         "ms" => time(value),
         "bytes" => screen::number::bytes(value),

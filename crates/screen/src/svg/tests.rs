@@ -37,6 +37,19 @@ fn empty_and_equal_values_are_drawn_or_nothing() {
 }
 
 #[test]
+fn points_are_scattered_once_each_and_never_joined() {
+    let points = [(1.0, 5.0), (1.0, 5.0), (3.0, -2.0), (f64::NAN, 1.0)];
+    let svg = scatter(TITLE, &points, &|at| at.to_string(), &|at| format!("<{at}>"));
+    assert_eq!((svg.matches("h0").count(), svg.contains("NaN")), (2, false), "{svg}");
+    assert!(!svg.contains('L') && svg.contains("&lt;-2&gt;"), "{svg}");
+    let many: Vec<(f64, f64)> =
+        (0..1_000_000).map(|at| (f64::from(at), f64::from(at % 977))).collect();
+    let svg = scatter(TITLE, &many, &|at| at.to_string(), &|at| at.to_string());
+    assert!(svg.len() < 2_500_000, "{} bytes", svg.len());
+    assert!(scatter(TITLE, &[], &|at| at.to_string(), &|at| at.to_string()).is_empty());
+}
+
+#[test]
 fn teeth_are_marked_where_they_stand() {
     let counted =
         Bins { low: 0.0, high: 100.0, is_log: false, counts: vec![5, 0, 1], below: 0, above: 0 };

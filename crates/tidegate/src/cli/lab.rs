@@ -4,22 +4,28 @@
 //! `lab.rs` beside `cli.rs`, and in the files below it.
 
 mod bench;
+mod call;
 mod fail_if;
 mod load;
 mod probe;
 mod report;
+mod steps;
 mod strace;
+mod switch;
 mod watch;
 mod written;
 
 use clap::Subcommand;
 
 pub(crate) use bench::BenchArgs;
+pub(crate) use call::{CallArgs, HttpArgs};
 pub(crate) use fail_if::FailIfArgs;
 pub(crate) use load::{LoadArgs, Rate};
-pub(crate) use probe::{HttpArgs, PluginArgs, ProbeArgs};
-pub(crate) use report::ReportArgs;
+pub(crate) use probe::{PluginArgs, ProbeArgs};
+pub(crate) use report::{ReportArgs, SourceArgs};
+pub(crate) use steps::StepsArgs;
 pub(crate) use strace::StraceArgs;
+pub(crate) use switch::SwitchArgs;
 pub(crate) use watch::WatchArgs;
 pub(crate) use written::WrittenArgs;
 
@@ -32,6 +38,12 @@ pub(crate) enum LabCommand {
     /// Say what latencies that were measured are made of: quantised, which step, which property.
     #[command(after_help = report::EXAMPLE)]
     Report(Box<ReportArgs>),
+    /// Say which step makes the slow calls slow, in measurements, logs and traces that are there.
+    #[command(after_help = steps::EXAMPLE)]
+    Steps(Box<StepsArgs>),
+    /// Switch something on and off in random blocks, and say what that does to a target's latency.
+    #[command(after_help = switch::EXAMPLE)]
+    Switch(Box<SwitchArgs>),
     /// Put load on HTTP servers, and say how long calls took from when they were meant to be made.
     #[command(after_help = load::EXAMPLE)]
     Load(Box<LoadArgs>),

@@ -1,5 +1,6 @@
-//! Records the commands that `lab probe` and `lab bench` run, one action for each command with the
-//! number of its runs as the result.
+//! Records the commands that `lab probe`, `lab bench` and `lab switch` run.
+//!
+//! Each command is one action, with the number of its runs as the result.
 //!
 //! The configuration named, or the `tidegate.toml` of the working directory, says where. Without
 //! one, syslog alone gets them. A command that cannot be recorded is run, and that is said on

@@ -57,7 +57,7 @@ pub(super) fn run(args: &ProbeArgs) -> Result<()> {
     let is_measured = probed.series.iter().any(|series| !series.is_empty());
     let no_bounds = FailIfArgs::default();
     let bounds = if is_measured { &args.bounds } else { &no_bounds };
-    if args.target.len() > 1 {
+    if args.call.target.len() > 1 {
         let report = TargetsReport::new(&probed.series, probed.is_paired, &options(args));
         let outcomes = fail_if::of_targets(bounds, &report);
         let style = output::style();
@@ -72,7 +72,7 @@ pub(super) fn run(args: &ProbeArgs) -> Result<()> {
     let outcomes = fail_if::of_series(bounds, &all, &report);
     let ended = ended(&rendered(&report, &outcomes, args), &outcomes, is_measured, args);
     if let Some(calls) = needed(&report) {
-        let bursts = calls.div_ceil(u64::from(args.burst));
+        let bursts = calls.div_ceil(u64::from(args.call.burst));
         eprintln!("hint: the same command with `-n {bursts}` makes enough calls to blame a step");
     }
     ended
@@ -95,7 +95,7 @@ fn measure(args: &ProbeArgs) -> Result<ProbeResult> {
     let plan = plan::of(args).map_err(misused)?;
     fail_if::check(&args.bounds, plan.targets.len() > 1, COMPARED).map_err(misused)?;
     // Before the measurement, which would be lost otherwise.
-    let file = args.save.as_deref().map(output::create).transpose()?;
+    let file = args.call.save.as_deref().map(output::create).transpose()?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         let installed = signal_hook::flag::register(signal, Arc::clone(&stop));
@@ -106,13 +106,9 @@ fn measure(args: &ProbeArgs) -> Result<ProbeResult> {
         false => ProbeProgress::new(&plan),
     };
     let (commands, places) = commands(&plan);
-    let audited = Audited::begin(args.config.as_deref(), "lab probe", &commands)?;
+    let audited = Audited::begin(args.call.config.as_deref(), "lab probe", &commands)?;
     let probed = lab::probe::run(&plan, &stop, &mut |progress| shown.show(progress));
-    let probed = probed.map_err(|error| match error {
-        LabError::Echo { .. } => anyhow::Error::new(error).context(NO_ECHO),
-        LabError::Plan(_) => misused(error.into()),
-        _ => error.into(),
-    });
+    let probed = probed.map_err(explained);
     let calls = |series: &Series| series.len() as u64 + series.left_out.total();
     let runs = |at: &usize| probed.as_ref().map_or(0, |probed| calls(&probed.series[*at]));
     audited.end(&places.iter().map(runs).collect::<Vec<_>>(), probed.as_ref().err());
@@ -124,8 +120,17 @@ fn measure(args: &ProbeArgs) -> Result<ProbeResult> {
     Ok(probed)
 }
 
+/// With a hint where the user can act, and as wrong usage where the plan makes no sense.
+pub(super) fn explained(error: LabError) -> anyhow::Error {
+    match error {
+        LabError::Echo { .. } => anyhow::Error::new(error).context(NO_ECHO),
+        LabError::Plan(_) => misused(error.into()),
+        _ => error.into(),
+    }
+}
+
 /// The programs that are run, without secrets, and the places of their targets.
-fn commands(plan: &Plan) -> (Vec<String>, Vec<usize>) {
+pub(super) fn commands(plan: &Plan) -> (Vec<String>, Vec<usize>) {
     let programs = plan.targets.iter().enumerate().filter_map(|(at, target)| match target {
         ProbeTarget::Command(words) => {
             let words = audit::words_without_secrets(words);
@@ -169,7 +174,7 @@ fn needed(report: &Report<'_>) -> Option<u64> {
 }
 
 fn options(args: &ProbeArgs) -> ReportOptions {
-    let slow_over_ms = args.slow.map(|slow| slow.0.as_secs_f64() * 1e3);
+    let slow_over_ms = args.call.slow.map(|slow| slow.0.as_secs_f64() * 1e3);
     ReportOptions { slow_over_ms, ..ReportOptions::default() }
 }
 

@@ -187,7 +187,7 @@ fn a_host_is_called_where_resolve_says_under_its_own_name() {
 #[test]
 fn examples_fit_on_a_terminal_of_eighty_columns() {
     let folder = TempDir::new().unwrap();
-    for verb in ["probe", "load", "bench", "report"] {
+    for verb in ["probe", "load", "bench", "report", "steps", "switch"] {
         let (_, out, _) = run(&["lab", verb, "--help"], folder.path());
         let (_, examples) = out.split_once("\nExamples: ").expect("examples");
         let examples = examples.lines().skip(1).take_while(|line| line.starts_with(' '));

@@ -39,6 +39,41 @@ fn check(line: &str) {
 }
 
 #[test]
+fn what_servers_say_by_server_timing_are_steps_inside_the_wait() {
+    let timing = "server_timing=\"db;dur=300, cache;desc=hit, app;dur=50\"";
+    let series = read(&format!("{COMBINED} rt=1.000 uct=0.100 uht=0.600 urt=0.800 {timing}"));
+    assert_eq!(
+        steps(&series),
+        [
+            ("connect", 100.0),
+            ("wait", 150.0),
+            ("server.db", 300.0),
+            ("server.app", 50.0),
+            ("transfer", 200.0)
+        ]
+    );
+    assert!(series.attributes.iter().all(|attribute| attribute.name != "server_timing"));
+    let upstream = read(&format!("{COMBINED} rt=1.000 urt=0.800 {timing}"));
+    assert_eq!(steps(&upstream)[0], ("upstream", 450.0));
+    let json = r#"{"request_time": 1.0, "sent_http_server_timing": "db;dur=300"}"#;
+    let whole = read(&format!("{json}\n{{\"request_time\": 2.0}}"));
+    assert_eq!(steps(&whole), [("server.db", 300.0)]);
+    assert_eq!(whole.phases[0].ms, [300.0, 0.0]);
+}
+
+#[test]
+fn metrics_of_server_timing_that_overlap_are_attributes() {
+    let line = r#"{"request_time": 1.0, "server_timing": "db;dur=800, app;dur=900"}"#;
+    let series = read(line);
+    assert!(series.phases.is_empty(), "{:?}", series.phases);
+    assert_eq!(
+        (text(&series, "server.db_ms"), text(&series, "server.app_ms")),
+        ("800".to_owned(), "900".to_owned())
+    );
+    assert!(series.notes[0].contains("adds up to more than it"), "{:?}", series.notes);
+}
+
+#[test]
 fn the_four_forms_give_the_same_row() {
     check(&format!(r#"{COMBINED} rt=1.000 uct="0.100" uht="0.600" urt="0.800""#));
     check(&format!("{COMBINED} 1.000 0.800 0.100 0.600"));

@@ -1,7 +1,7 @@
 //! Claims about series made of calls.
 
-use super::inside::place;
 use super::{FinishedCall, ProbeRecord, gather};
+use crate::inside::place;
 use crate::probe::call::{CallDetails, CallFailure};
 use crate::probe::clock::Origin;
 use crate::probe::worker_threads::PlannedCall;

@@ -31,10 +31,9 @@ told.";
 /// What to report on, and how.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// What was measured: a file, `-` for standard input, a journal's directory, or an http(s)
-    /// address of a file; `journal` is that of the configuration. Several are read as one.
-    #[arg(long, required = true, num_args = 1.., value_name = "FILE|journal|URL")]
-    pub from: Vec<String>,
+    /// What is read, and which calls of it.
+    #[command(flatten)]
+    pub source: SourceArgs,
     /// What to compare with.
     #[arg(long, value_name = "FILE|URL")]
     pub vs: Option<String>,
@@ -42,9 +41,6 @@ pub(crate) struct ReportArgs {
     #[arg(long, requires = "vs")]
     pub paired: bool,
 
-    /// Which target of a watch, where it has several.
-    #[arg(long, value_name = "TARGET")]
-    pub target: Option<String>,
     /// A trace of system calls of the same server, as `lab strace` reads it.
     #[arg(long, value_name = "FILE", conflicts_with = "vs")]
     pub strace: Option<PathBuf>,
@@ -55,10 +51,21 @@ pub(crate) struct ReportArgs {
     /// Where to, and in which width.
     #[command(flatten)]
     pub written: WrittenArgs,
-
     /// What is a failure.
     #[command(flatten)]
     pub bounds: FailIfArgs,
+}
+
+/// What is read, and which calls of it.
+#[derive(Debug, Args)]
+pub(crate) struct SourceArgs {
+    /// What was measured: a file, `-` for standard input, a journal's directory, or an http(s)
+    /// address of a file; `journal` is that of the configuration. Several are read as one.
+    #[arg(long, required = true, num_args = 1.., value_name = "FILE|journal|URL")]
+    pub from: Vec<String>,
+    /// Which target of a watch, where it has several.
+    #[arg(long, value_name = "TARGET")]
+    pub target: Option<String>,
     /// Only exchanges that this filter lets through, such as 'status == 200 and total > 50ms'.
     #[arg(long = "where", value_name = "FILTER")]
     pub filter: Option<String>,

@@ -8,7 +8,7 @@ use clap::Args;
 use lab::probe::ProbeTarget;
 use stdx::{ByteSize, Span};
 
-use super::probe::{HttpArgs, target};
+use super::call::{HttpArgs, target};
 
 pub(super) const EXAMPLE: &str = "\
 Examples: tidegate lab watch http://127.0.0.1:8080/api

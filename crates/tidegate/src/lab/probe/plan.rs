@@ -1,4 +1,4 @@
-//! Makes the plan of a probe from the command line, and checks what clap cannot.
+//! Makes the plan of calls from the command line, and checks what clap cannot.
 //!
 //! Checked are methods, headers, statuses, and that each `--resolve` fits a target. The body's file
 //! is read here. Headers that decide where a request ends are refused.
@@ -11,25 +11,45 @@ use std::ops::RangeInclusive;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use lab::probe::{AddressFamily, Arrivals, Burst, End, HttpOptions, Plan, ProbeTarget};
+use lab::probe::{AddressFamily, Arrivals, Burst, End, HttpOptions, Pin, Plan, ProbeTarget};
 
-use crate::cli::{HttpArgs, ProbeArgs};
+use crate::cli::{CallArgs, HttpArgs, ProbeArgs};
 
-/// The plan that the arguments mean.
+/// The plan that the arguments of `lab probe` mean.
 ///
 /// # Errors
 /// When one of them is wrong, or the file of the body cannot be read.
 pub(super) fn of(args: &ProbeArgs) -> Result<Plan> {
+    let end = args.time.map_or(End::Count(args.calls), |time| End::After(time.0));
+    let mut plan = unpinned(&args.call, end)?;
+    let is_alone = plan.targets.len() == 1;
+    ensure!(is_alone || args.vs.is_none(), "`--vs` compares one target with another");
+    ensure!(is_alone || !args.plugin.plugin, "`--plugin` judges one target");
+    let first = plan.targets.len();
+    plan.targets.extend(args.vs.clone());
+    pin(&mut plan.targets, &args.call.resolve, "--resolve")?;
+    pin(&mut plan.targets[first..], &args.vs_resolve, "--vs-resolve")?;
+    Ok(plan)
+}
+
+/// The plan of calls to targets.
+///
+/// # Errors
+/// As [`of`].
+pub(in crate::lab) fn pinned(args: &CallArgs, end: End) -> Result<Plan> {
+    let mut plan = unpinned(args, end)?;
+    pin(&mut plan.targets, &args.resolve, "--resolve")?;
+    Ok(plan)
+}
+
+fn unpinned(args: &CallArgs, end: End) -> Result<Plan> {
     let targets = match args.target.is_empty() {
         false => args.target.clone(),
         true => vec![ProbeTarget::command(&args.command)?],
     };
-    let is_alone = targets.len() == 1;
-    ensure!(is_alone || args.vs.is_none(), "`--vs` compares one target with another");
-    ensure!(is_alone || !args.plugin.plugin, "`--plugin` judges one target");
     Ok(Plan {
-        targets: pinned(targets.into_iter().chain(args.vs.clone()).collect(), args)?,
-        end: args.time.map_or(End::Count(args.calls), |time| End::After(time.0)),
+        targets,
+        end,
         arrivals: match (args.closed, args.uniform) {
             (true, _) => Arrivals::Closed,
             (false, true) => Arrivals::Uniform(args.rate),
@@ -48,17 +68,15 @@ pub(super) fn of(args: &ProbeArgs) -> Result<Plan> {
     })
 }
 
-/// The targets, each called at the addresses that `--resolve` gives for it. A `--resolve` that fits
-/// no target is a slip: another server would be measured than the one that was meant.
-fn pinned(mut targets: Vec<ProbeTarget>, args: &ProbeArgs) -> Result<Vec<ProbeTarget>> {
-    let all = args.resolve.iter().map(|pin| (pin, 0));
-    for (pin, from) in all.chain(args.vs_resolve.iter().map(|pin| (pin, 1))) {
-        let fits = targets[from..].iter_mut().map(|target| usize::from(pin.hold(target)));
+/// Has the targets called at the addresses of an option. One that fits no target is a slip: another
+/// server would be measured than the one that was meant.
+fn pin(targets: &mut [ProbeTarget], pins: &[Pin], option: &str) -> Result<()> {
+    for pin in pins {
+        let fits = targets.iter_mut().map(|target| usize::from(pin.hold(target)));
         let fits: usize = fits.sum();
-        let option = ["--resolve", "--vs-resolve"][from];
         ensure!(fits > 0, "`{option} {pin}`: no target connects to that host and port");
     }
-    Ok(targets)
+    Ok(())
 }
 
 /// How HTTP is spoken.

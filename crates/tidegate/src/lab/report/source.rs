@@ -3,6 +3,8 @@
 //!
 //! `journal` is the configuration's, unless a file of that name is there; any directory is taken
 //! for a journal. It unpacks gzip and zstd, which it knows by their first bytes, not by the name.
+//! Several become one series; one of two targets cannot be joined with others. Filter and times are
+//! read here, times by `moment` of `events/time.rs`.
 //! `lab::import` reads the formats and the journal's lines.
 //! Invariant: a file, `-` or an address with more than [`BYTES_MAX`], packed or unpacked, is an
 //! error. A journal is read to its end, line by line, without that bound.
@@ -16,12 +18,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use lab::Recording;
+use exchange::Filter;
 use lab::import::{self, ReadOptions};
 use lab::session_file::SeriesSet;
+use lab::{Recording, ReportOptions};
 use stdx::RealDisk;
+use verdicts::Series;
 
+use crate::cli::SourceArgs;
 use crate::commands;
+use crate::events::time::moment;
 use crate::hint::Hint;
 
 /// The most that is read of one file.
@@ -29,13 +35,58 @@ const BYTES_MAX: u64 = 4 << 30;
 /// How long an address may take in all.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// Several files of calls to one thing as one series; a file of two targets stands alone.
+///
+/// # Errors
+/// When one cannot be read, or holds two targets beside others.
+pub(in crate::lab) fn together(args: &SourceArgs, reading: &ReadOptions) -> Result<SeriesSet> {
+    let mut all = Vec::new();
+    for from in &args.from {
+        all.push(read(from, args, reading)?);
+    }
+    if let [one] = &mut all[..] {
+        return Ok(std::mem::take(one));
+    }
+    let mut whole = Series { name: args.from.join(", "), ..Series::default() };
+    for (from, found) in args.from.iter().zip(all) {
+        let mut series = found.series.into_iter();
+        match (series.next(), series.next()) {
+            (Some(series), None) => whole.append(series),
+            _ => {
+                bail!("read `{from}`: it holds several targets, which cannot be joined with others")
+            }
+        }
+    }
+    Ok(SeriesSet { series: vec![whole], ..SeriesSet::default() })
+}
+
+/// What is taken of a source, and how strictly.
+///
+/// # Errors
+/// When a filter or a time cannot be read.
+pub(in crate::lab) fn reading(args: &SourceArgs) -> Result<ReadOptions> {
+    let moment = |text: &String| moment(text).map(|micros| micros as f64 / 1000.0);
+    Ok(ReadOptions {
+        is_strict: args.strict,
+        filter: args.filter.as_deref().map(Filter::parse).transpose().context("--where")?,
+        since_unix_ms: args.since.as_ref().map(moment).transpose().context("--since")?,
+        until_unix_ms: args.until.as_ref().map(moment).transpose().context("--until")?,
+    })
+}
+
+/// What a report depends on besides the series.
+pub(in crate::lab) fn options(args: &SourceArgs) -> ReportOptions {
+    let slow_over_ms = args.slow.map(|slow| slow.0.as_secs_f64() * 1000.0);
+    ReportOptions { seed: args.seed, slow_over_ms }
+}
+
 /// Reads what `from` names.
-pub(super) fn read(
+pub(in crate::lab) fn read(
     from: &str,
-    config: &Path,
-    target: Option<&str>,
+    args: &SourceArgs,
     options: &ReadOptions,
 ) -> Result<SeriesSet> {
+    let (config, target) = (&args.config, args.target.as_deref());
     let path = Path::new(from);
     if from == "journal" && !path.exists() {
         let plan = commands::load(config)?;

@@ -7,8 +7,9 @@
 //! Invariant: phases add up to what they did before. A call without such a time has 0 as a phase,
 //! NaN as an attribute; one that comes twice is added up.
 //!
-//! `columns` also turns other numbers into columns, for `gather.rs`. `Server-Timing` is read in
-//! `timing.rs`, `time_…` of plug-ins in `command.rs`.
+//! `columns` also turns other numbers into columns, for `probe/gather.rs`. `Server-Timing` is read
+//! in `probe/timing.rs`, `time_…` of plug-ins in `probe/command.rs`. Access logs come by way of
+//! `import/server_timing.rs`.
 
 use verdicts::{PhaseColumn, Series};
 
@@ -21,7 +22,7 @@ const TOO_LONG_MAX: f64 = 0.05;
 /// Makes the parts phases if they fit into the phase `around`; else returns them as columns of
 /// numbers, and notes why. A metric of a server that is called `total` is the sum of
 /// others: it is left out of the phases where there are any.
-pub(super) fn place(
+pub(crate) fn place(
     series: &mut Series,
     around: &str,
     parts: &[&[(String, f64)]],
@@ -51,7 +52,7 @@ pub(super) fn place(
 }
 
 /// Turns rows of names and numbers into columns; NaN where a row has no such number.
-pub(super) fn columns(rows: &[&[(String, f64)]]) -> Vec<(String, Vec<f64>)> {
+pub(crate) fn columns(rows: &[&[(String, f64)]]) -> Vec<(String, Vec<f64>)> {
     let mut columns: Vec<(String, Vec<f64>)> = Vec::new();
     for (at, row) in rows.iter().enumerate() {
         for (name, number) in *row {
