@@ -24,7 +24,7 @@ use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use verdicts::{
     AttributeVerdict, Difference, Judged, Quantile, Quantised, Series, Sorted, Split, StepShare,
-    UNTRACKED, Verdict, apart, attributes, judge, paired, significant, steps, unpaired,
+    UNTRACKED, Verdict, apart, attributes, changes, judge, paired, significant, steps, unpaired,
 };
 
 pub use words::{Words, in_words};
@@ -184,9 +184,12 @@ impl<'a> Report<'a> {
         let sorted = Sorted::new(&series.total_ms);
         let found = steps(series, &split, options.seed);
         let looks = attributes(series, &split);
-        let mut verdicts = judge(&apart(series), options.seed);
+        let apart = apart(series);
+        let mut verdicts = judge(&apart, options.seed);
+        let since = changes(&apart, &split, &verdicts, options.seed);
         verdicts.extend(found.verdicts);
         verdicts.extend(significant(&looks));
+        verdicts.extend(since);
         let histogram = counted(series, &sorted, &verdicts);
         let left_out = &series.left_out;
         Self {
@@ -251,6 +254,15 @@ impl<'a> Report<'a> {
             _ => None,
         });
         modes.map_or_else(Vec::new, |modes| modes.iter().map(|mode| mode.at_ms).collect())
+    }
+
+    /// Where something changes, in the unit of `axis`: the ends of ramps, too.
+    fn changed(&self, axis: TimeAxis) -> Vec<f64> {
+        let changes = self.verdicts.iter().filter_map(|verdict| match verdict {
+            Verdict::Change(change) => Some([Some(change.at_ms), change.until_ms]),
+            _ => None,
+        });
+        changes.flatten().flatten().map(|at| at / axis.unit_ms).collect()
     }
 
     /// Calls against time in the unit of `axis`, or against their number where times are unknown.

@@ -7,6 +7,7 @@
 //! | [`judge`] | how the times are distributed |
 //! | [`steps`] | which step makes slow calls slow |
 //! | [`attributes`] | which property slow calls share |
+//! | [`changes`] | since when calls take longer |
 //! | [`Split`], [`apart`] | which calls are slow; one call of each burst, which is for [`judge`] |
 //! | [`paired`], [`unpaired`] | how two samples of numbers differ |
 //! | [`Sorted`] | quantiles of a sample |
@@ -23,6 +24,7 @@
 mod attributes;
 mod bursts;
 pub mod calibration;
+mod changes;
 mod count_tests;
 mod distribution;
 mod paired;
@@ -36,6 +38,7 @@ mod verdict;
 
 pub use attributes::{attributes, significant};
 pub use bursts::{BURST, apart};
+pub use changes::changes;
 pub use distribution::judge;
 pub use paired::{Difference, paired, unpaired};
 pub use quantiles::{Quantile, Sorted};
@@ -44,6 +47,7 @@ pub use significance::{MODES_P_MAX, SHARED_RATE_P_MIN};
 pub use split::Split;
 pub use steps::{Steps, UNTRACKED, steps};
 pub use verdict::{
-    AttributeVerdict, CombEvidence, ExcessVerdict, Judged, LatencyMode, Modality, Outside,
-    PhaseLock, Quantised, StepShare, StepVerdict, TickCost, Tooth, Unclear, Verdict,
+    AttributeVerdict, ChangeVerdict, ChangedQuantity, CombEvidence, ExcessVerdict, Judged,
+    LatencyMode, Modality, Outside, PhaseLock, Quantised, StepShare, StepVerdict, TickCost, Tooth,
+    Unclear, Verdict,
 };

@@ -25,3 +25,7 @@ pub(crate) const STEP_P_MAX: f64 = 0.01;
 pub const SHARED_RATE_P_MIN: f64 = 0.05;
 /// False discoveries among verdicts on attributes.
 pub(crate) const ATTRIBUTE_P_MAX: f64 = 0.01;
+/// p-value of a change over time, for each search.
+pub(crate) const CHANGE_P_MAX: f64 = 0.001;
+/// Draws for it at most: none may be as large as what was seen.
+pub(crate) const CHANGE_DRAWS: u32 = 999;

@@ -10,6 +10,8 @@
 //! an arm of `plain_words`.
 //! A user's text may be in the words: who prints them escapes it.
 
+mod changes;
+
 use screen::Ink;
 use verdicts::{
     AttributeVerdict, ExcessVerdict, MODES_P_MAX, Modality, Outside, PhaseLock, Quantised,
@@ -62,6 +64,10 @@ fn plain_words(verdict: &Verdict) -> Words {
         Verdict::Outside(found) => outside(found),
         Verdict::Excess(found) => excess(found),
         Verdict::Attribute(found) => attribute(found),
+        Verdict::Change(found) => {
+            let (title, sentence, figures, ink) = changes::texts(found);
+            words(title, sentence, figures, ink)
+        }
         Verdict::Unclear(unclear) => {
             words("unclear", format!("{}.", unclear.reason), Vec::new(), Ink::Plain)
         }
