@@ -29,8 +29,8 @@ use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use verdicts::{
     AttributeVerdict, Difference, Judged, Quantile, RelativeChange, Series, Sorted, Split,
-    StepShare, Steps, UNTRACKED, Verdict, apart, attributes, judge, paired, significant, steps,
-    together_share, unpaired,
+    StepShare, Steps, UNTRACKED, Verdict, apart, attributes, changes, judge, paired, significant,
+    steps, together_share, unpaired,
 };
 
 pub use beside::Beside;
@@ -214,8 +214,10 @@ impl<'a> Report<'a> {
         let alone = apart(series);
         let mut verdicts = judge(&alone, options.seed);
         verdicts.iter_mut().for_each(|verdict| leave_strays(verdict, &alone.total_ms));
+        let since = changes(&alone, &split, &verdicts, options.seed);
         verdicts.extend(found.verdicts.iter().cloned());
         verdicts.extend(significant(&looks));
+        verdicts.extend(since);
         let attributes = looks.into_iter().take(ATTRIBUTES_MAX).collect();
         Self { attributes, ..Self::of_steps(series, &split, found, verdicts) }
     }
@@ -269,6 +271,15 @@ impl<'a> Report<'a> {
     /// Values to point at in a histogram: teeth, or the tops of several humps.
     fn marks(&self) -> Vec<f64> {
         marks(&self.verdicts)
+    }
+
+    /// Where something changes, in the unit of `axis`: the ends of ramps, too.
+    fn changed(&self, axis: TimeAxis) -> Vec<f64> {
+        let changes = self.verdicts.iter().filter_map(|verdict| match verdict {
+            Verdict::Change(change) => Some([Some(change.at_ms), change.until_ms]),
+            _ => None,
+        });
+        changes.flatten().flatten().map(|at| at / axis.unit_ms).collect()
     }
 
     /// Calls against time in the unit of `axis`, or against their number where times are unknown.

@@ -10,10 +10,10 @@
 //! and docs/lab/example-cache-lock.md show such drawings.
 //! Never here: the axis itself (`plot.rs`), and which range or number of bins to choose.
 
-use crate::plot::{Axis, x_axis};
+use crate::plot::{Axis, marked, x_axis};
 use crate::scale::{Label, Scale};
 use crate::style::{Ink, Style};
-use crate::text::{cut, padded, width_of};
+use crate::text::{padded, width_of};
 
 /// Counts of values between two ends.
 #[derive(Debug, Clone, PartialEq)]
@@ -127,7 +127,7 @@ impl Histogram<'_> {
         }
         let across = self.bins.scale();
         out += &x_axis(&across, self.x, Axis { margin: margin + 1, cells }, style);
-        out + &self.marked(margin, cells, style)
+        out + &marked(&across, self.marks, Axis { margin: margin + 1, cells }, style)
     }
 
     fn label(&self, row: usize, rows: usize, scale: &Scale) -> String {
@@ -155,22 +155,6 @@ impl Histogram<'_> {
         }
         let line: String = line.into_iter().collect();
         format!("{}{}\n", " ".repeat(margin + 2), style.paint(Ink::Faint, line.trim_end()))
-    }
-
-    fn marked(&self, margin: usize, cells: usize, style: &Style) -> String {
-        let scale = self.bins.scale();
-        let inside = |mark: &&f64| (self.bins.low..=self.bins.high).contains(*mark);
-        let mut line = vec![' '; cells];
-        for mark in self.marks.iter().filter(inside) {
-            line[((scale.position(*mark) * cells as f64) as usize).min(cells - 1)] =
-                style.either('▲', '^');
-        }
-        let line: String = line.into_iter().collect();
-        let line = cut(line.trim_end(), cells, style);
-        if line.is_empty() {
-            return line;
-        }
-        format!("{}{}\n", " ".repeat(margin + 2), style.paint(Ink::Alarm, &line))
     }
 }
 

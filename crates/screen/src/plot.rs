@@ -6,7 +6,7 @@
 //! Invariant: the axes span all finite points, and y may begin at 0; points that are not finite
 //! break the line. Without a finite point nothing is drawn. A logarithmic y needs values above 0,
 //! else it is linear.
-//! Also here: `x_axis`, which `histogram.rs` uses, too. docs/lab/report.md and
+//! Also here: `x_axis` and `marked`, which `histogram.rs` uses, too. docs/lab/report.md and
 //! docs/lab/example-cache-lock.md show such plots. Never here: round numbers and positions
 //! (`scale.rs`).
 
@@ -23,6 +23,8 @@ pub struct Plot<'a> {
     pub rows: usize,
     /// Whether y is logarithmic, where it is positive.
     pub is_log: bool,
+    /// Values to mark under the axis of x.
+    pub marks: &'a [f64],
     /// How x reads; a tick that reads as nothing is left out.
     pub x: Label<'a>,
     /// How y reads.
@@ -50,7 +52,7 @@ impl Plot<'_> {
             out.push('\n');
         }
         out += &x_axis(&across, self.x, Axis { margin: margin + 1, cells }, style);
-        out
+        out + &marked(&across, self.marks, Axis { margin: margin + 1, cells }, style)
     }
 
     fn ranges(&self) -> Option<(Scale, Scale)> {
@@ -140,6 +142,22 @@ pub(crate) fn x_axis(across: &Scale, label: Label<'_>, axis: Axis, style: &Style
     let line = format!("{}{corner}{edge}", " ".repeat(margin));
     let (line, below) = (style.paint(Ink::Faint, &line), style.paint(Ink::Faint, below.trim_end()));
     format!("{line}\n{below}\n")
+}
+
+/// The line of marks under an axis; nothing where none is on it.
+pub(crate) fn marked(across: &Scale, marks: &[f64], axis: Axis, style: &Style) -> String {
+    let Axis { margin, cells } = axis;
+    let mut line = vec![' '; cells];
+    for mark in marks.iter().filter(|mark| across.holds(**mark)) {
+        line[((across.position(*mark) * cells as f64) as usize).min(cells - 1)] =
+            style.either('▲', '^');
+    }
+    let line: String = line.into_iter().collect();
+    let line = cut(line.trim_end(), cells, style);
+    if line.is_empty() {
+        return line;
+    }
+    format!("{}{}\n", " ".repeat(margin + 1), style.paint(Ink::Alarm, &line))
 }
 
 /// The points of one column of dots so far.

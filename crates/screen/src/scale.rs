@@ -63,6 +63,12 @@ impl Scale {
         Self { low: low - half, high: low + half, is_log }
     }
 
+    /// Whether a value is between the ends.
+    pub(crate) fn holds(&self, value: f64) -> bool {
+        let value = if self.is_log { value.ln() } else { value };
+        (self.low..=self.high).contains(&value)
+    }
+
     /// Where a value lies: 0 at the low end, 1 at the high end.
     pub(crate) fn position(&self, value: f64) -> f64 {
         let value = if self.is_log { value.ln() } else { value };

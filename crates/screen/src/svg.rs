@@ -1,6 +1,7 @@
 //! Draws the charts of HTML reports as SVG, written by hand: numbers in, text out.
 //!
-//! Line of calls, scatter, histogram with marks, latency by quantile, paired bars, heat map.
+//! Line of calls, scatter and histogram, the first and last with marks; latency by quantile, paired
+//! bars, heat map.
 //! [`escaped`] serves pages, too.
 //! Invariant: every text is escaped. Colours come from `page.css` by class, so light and dark need
 //! no second drawing. Every chart has a title and a description for those who cannot see it.
@@ -123,6 +124,16 @@ impl Drawing {
         }
     }
 
+    /// A line up from each mark that is on the axis, and a triangle under it.
+    fn marks(&mut self, across: &Axis, marks: &[f64]) {
+        let floor = self.height - BOTTOM;
+        for mark in marks.iter().filter(|mark| (across.low..=across.high).contains(*mark)) {
+            let x = across.place(*mark);
+            self.push(&format!("<path class=\"tooth\" d=\"M{x:.1} {TOP}V{floor}\"/>"));
+            self.push(&format!("<path class=\"mark\" d=\"M{x:.1} {floor}l-5 9h10z\"/>"));
+        }
+    }
+
     fn done(mut self) -> String {
         self.out += "</svg>\n";
         self.out
@@ -146,10 +157,12 @@ pub struct Title<'a> {
     pub about: &'a str,
 }
 
-/// Latencies against time, in milliseconds; the second line is what it is compared with.
+/// Latencies against time, in milliseconds, with marks under the axis; the second line is what it
+/// is compared with.
 pub fn line(
     title: Title<'_>,
     lines: &[&[(f64, f64)]],
+    marks: &[f64],
     x: &dyn Fn(f64) -> String,
     is_log: bool,
 ) -> String {
@@ -185,6 +198,7 @@ pub fn line(
             drawing.push(&format!("<path class=\"dots {class}\" d=\"{dots}\"/>"));
         }
     }
+    drawing.marks(&across, marks);
     drawing.done()
 }
 
@@ -271,11 +285,7 @@ pub fn histogram(title: Title<'_>, counted: &Bins, marks: &[f64]) -> String {
         ));
     }
     drawing.below(&across, &tick);
-    for mark in marks.iter().filter(|mark| (counted.low..=counted.high).contains(*mark)) {
-        let x = across.place(*mark);
-        drawing.push(&format!("<path class=\"tooth\" d=\"M{x:.1} {TOP}V{floor}\"/>"));
-        drawing.push(&format!("<path class=\"mark\" d=\"M{x:.1} {floor}l-5 9h10z\"/>"));
-    }
+    drawing.marks(&across, marks);
     drawing.done()
 }
 

@@ -14,6 +14,7 @@
 //! Refuses: tuning on these seeds. A changed method is counted on them once.
 
 pub mod clocks;
+pub mod drifts;
 pub mod handlers;
 pub mod modes;
 pub mod switches;

@@ -107,6 +107,13 @@ pub(crate) fn has_several_modes(series: &Series, seed: u64) -> bool {
     modes::find(&dithered(series, &resolution, seed), seed).1
 }
 
+/// Returns the modes, without a search for combs: what calibration looks at the shares of.
+pub(crate) fn modes_alone(series: &Series, seed: u64) -> Vec<Verdict> {
+    let resolution = Resolution::of(Sorted::new(&series.total_ms).values());
+    let (modality, several) = modes::find(&dithered(series, &resolution, seed), seed);
+    if several { vec![Verdict::Multimodal(modality)] } else { Vec::new() }
+}
+
 /// The times of the calls alone, in the order in which they began; where that is not known, the
 /// fastest first.
 fn ordered(series: &Series) -> Series {

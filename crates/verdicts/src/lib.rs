@@ -9,6 +9,7 @@
 //! | [`attributes`] | which property slow calls share |
 //! | [`signals`] | which signal of the host goes together with slow calls |
 //! | [`cores`] | whether all cores stalled at once |
+//! | [`changes`] | since when calls take longer |
 //! | [`Split`], [`apart`] | which calls are slow; one call of each burst, which is for [`judge`] |
 //! | [`paired`], [`unpaired`] | how two samples of numbers differ |
 //! | [`switched`] | whether a switch changes how long calls take, by an experiment of blocks |
@@ -29,7 +30,7 @@
 mod attributes;
 mod bursts;
 pub mod calibration;
-mod change;
+mod changes;
 mod cores;
 mod correlation;
 mod count_tests;
@@ -37,6 +38,7 @@ mod distribution;
 mod paired;
 mod quantiles;
 mod random;
+mod relative_change;
 mod series;
 mod signals;
 mod significance;
@@ -48,13 +50,14 @@ mod verdict;
 
 pub use attributes::{attributes, significant};
 pub use bursts::{BURST, apart};
-pub use change::{Direction, RelativeChange, TailChange};
+pub use changes::changes;
 pub use cores::{CoresVerdict, STALL_MS, cores};
 pub use correlation::{RankCorrelation, rank_correlation};
 pub use count_tests::share_bounds;
 pub use distribution::judge;
 pub use paired::{Difference, paired, unpaired};
 pub use quantiles::{Quantile, Sorted};
+pub use relative_change::{Direction, RelativeChange, TailChange};
 pub use series::{Attribute, AttributeValues, LeftOut, PhaseColumn, Series};
 pub use signals::{SignalColumn, SignalKind, SignalLooks, SignalVerdict, Signals, signals};
 pub use significance::{MODES_P_MAX, SHARED_RATE_P_MIN, SWITCH_P_MAX};
@@ -66,6 +69,7 @@ pub use switched::{
     switched,
 };
 pub use verdict::{
-    AttributeVerdict, CombEvidence, ExcessVerdict, Judged, LatencyMode, Modality, Outside,
-    PhaseLock, Quantised, StepShare, StepVerdict, TickCost, Tooth, Unclear, Verdict,
+    AttributeVerdict, ChangeVerdict, ChangedQuantity, CombEvidence, ExcessVerdict, Judged,
+    LatencyMode, Modality, Outside, PhaseLock, Quantised, StepShare, StepVerdict, TickCost, Tooth,
+    Unclear, Verdict,
 };

@@ -37,3 +37,7 @@ pub(crate) const CORES_SHIFTS: u32 = 1_999;
 pub const SWITCH_P_MAX: f64 = 0.01;
 /// Draws for the p-value of an experiment, where there are too many orders to try them all.
 pub(crate) const SWITCH_DRAWS: u32 = 9_999;
+/// p-value of a change over time, for each search.
+pub(crate) const CHANGE_P_MAX: f64 = 0.001;
+/// Draws for it at most: none may be as large as what was seen.
+pub(crate) const CHANGE_DRAWS: u32 = 999;

@@ -19,8 +19,9 @@ use serde::{Deserialize, Serialize};
 use crate::cores::CoresVerdict;
 use crate::signals::SignalVerdict;
 use crate::significance::{
-    ATTRIBUTE_P_MAX, COMB_DRAWS, COMB_FALSE_ALARM_RATE, CORES_P_MAX, CORES_SHIFTS, LOCKED_P_MAX,
-    MODES_DRAWS, MODES_P_MAX, SIGNAL_DRAWS, SIGNAL_P_MAX, STEP_P_MAX, SWITCH_DRAWS, SWITCH_P_MAX,
+    ATTRIBUTE_P_MAX, CHANGE_DRAWS, CHANGE_P_MAX, COMB_DRAWS, COMB_FALSE_ALARM_RATE, CORES_P_MAX,
+    CORES_SHIFTS, LOCKED_P_MAX, MODES_DRAWS, MODES_P_MAX, SIGNAL_DRAWS, SIGNAL_P_MAX, STEP_P_MAX,
+    SWITCH_DRAWS, SWITCH_P_MAX,
 };
 use crate::switched::SwitchVerdict;
 
@@ -51,6 +52,8 @@ pub enum Verdict {
     Cores(CoresVerdict),
     /// Whether a switch changes how long calls take, by an experiment.
     Switch(SwitchVerdict),
+    /// Calls take longer or shorter, or come more or less often, since some moment.
+    Change(ChangeVerdict),
     /// Nothing can be said, for a reason.
     Unclear(Unclear),
 }
@@ -80,6 +83,7 @@ impl Verdict {
             Self::Signal(_) => (Some(SIGNAL_P_MAX), Some(SIGNAL_DRAWS)),
             Self::Cores(_) => (Some(CORES_P_MAX), Some(CORES_SHIFTS)),
             Self::Switch(_) => (Some(SWITCH_P_MAX), Some(SWITCH_DRAWS)),
+            Self::Change(_) => (Some(CHANGE_P_MAX), Some(CHANGE_DRAWS)),
             Self::Outside(_) | Self::Excess(_) | Self::Unclear(_) => (None, None),
         };
         Judged { false_alarm_rate, draws_max }
@@ -303,6 +307,46 @@ pub struct AttributeVerdict {
     pub ci: [f64; 2],
     /// p-value, after Benjamini and Hochberg over all values looked at.
     pub p: f64,
+}
+
+/// A change over time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ChangeVerdict {
+    /// Milliseconds from the first call's beginning to the change, or to where a ramp begins.
+    pub at_ms: f64,
+    /// 95 % interval of that, at least a bin to either side.
+    pub at_ci_ms: [f64; 2],
+    /// Where a ramp ends; absent of a step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_ms: Option<f64>,
+    /// Milliseconds since the Unix epoch at which the first call began, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began_unix_ms: Option<f64>,
+    /// What changes, the median first.
+    pub quantities: Vec<ChangedQuantity>,
+    /// Whether it takes back the change before it.
+    pub is_recovery: bool,
+    /// p-value at most, by simulation.
+    pub p: f64,
+}
+
+/// What changes, and by how much.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ChangedQuantity {
+    /// `p50`, `p90` or `p99` in milliseconds, `rate` in calls a second, or `share` of the calls
+    /// over `over_ms`.
+    pub name: String,
+    /// The bound of a share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_ms: Option<f64>,
+    /// Its value before.
+    pub before: f64,
+    /// Its value after.
+    pub after: f64,
+    /// The change as a part of what was before; of a share, of all calls.
+    pub part: f64,
+    /// 95 % interval of that.
+    pub ci: [f64; 2],
 }
 
 /// No verdict.

@@ -96,9 +96,11 @@ impl HtmlReport<'_> {
         if lines.is_empty() {
             return String::new();
         }
-        let title = Title { short: line_title(self.0), about: "Latency of each call." };
-        let x = |at: f64| clock.label(at);
-        figure(line_title(self.0), &svg::line(title, &lines, &x, self.is_log()), &self.keys())
+        let about = "Latency of each call; marks are changes that the verdict names.";
+        let title = Title { short: line_title(self.0), about };
+        let (marks, x) = (self.0.changed(clock), |at: f64| clock.label(at));
+        let drawing = svg::line(title, &lines, &marks, &x, self.is_log());
+        figure(line_title(self.0), &drawing, &self.keys())
     }
 
     fn histogram(&self) -> String {

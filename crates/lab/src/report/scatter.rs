@@ -91,7 +91,14 @@ impl Scatter {
         let dots = self.points.iter().flat_map(|point| [*point, (f64::NAN, f64::NAN)]);
         let dots: Vec<(f64, f64)> = dots.collect();
         let (x, y) = (self.label(0), self.label(1));
-        let plot = Plot { lines: &[&dots], rows: text::PLOT_ROWS, is_log: false, x: &x, y: &y };
+        let plot = Plot {
+            lines: &[&dots],
+            rows: text::PLOT_ROWS,
+            is_log: false,
+            marks: &[],
+            x: &x,
+            y: &y,
+        };
         let mut out = plot.render(style);
         text::push_wrapped(&mut out, &self.sentence(), 2, style);
         out

@@ -62,6 +62,7 @@ impl Report<'_> {
         out.extend(sentences(|it| {
             matches!(it, Verdict::Quantised(_) | Verdict::Multimodal(_) | Verdict::Locked(_))
         }));
+        out.extend(sentences(|it| matches!(it, Verdict::Change(_))));
         out.extend(sentences(|it| matches!(it, Verdict::Step(_) | Verdict::Outside(_))));
         out.extend(sentences(|it| matches!(it, Verdict::Signal(_))).take(1));
         out.extend(self.others());

@@ -203,3 +203,23 @@ fn latencies_that_came_sorted_are_not_drawn_as_if_that_were_their_order() {
         assert!(report.to_html().contains("Calls by latency"));
     }
 }
+
+#[test]
+fn a_change_is_said_last_and_marked_in_every_drawing() {
+    let mut series = calls(1000, 8);
+    series.total_ms[600..].iter_mut().for_each(|ms| *ms *= 2.0);
+    series.phases.clear();
+    let report = report(&series);
+    assert_eq!(kinds(&report).last().map(String::as_str), Some("change"));
+    let text = report.to_text(&Style { width: 100, ..Style::default() });
+    assert!(text.contains("p50 rises at 2023-11-14T22:13:2"), "{text}");
+    let marks = text.lines().find(|line| line.contains('▲')).expect("marks");
+    let place = marks.chars().position(|sign| sign == '▲').unwrap() as f64 / 100.0;
+    assert!((0.55..0.68).contains(&place), "{text}");
+    assert!(report.to_html().contains("class=\"mark\""));
+    let json: Value = serde_json::from_str(&report.to_json()).unwrap();
+    let change = json["verdicts"].as_array().unwrap().last().unwrap();
+    assert_eq!(change["false_alarm_rate"], 0.001);
+    assert!((change["at_ms"].as_f64().unwrap() - 6_000.0).abs() < 150.0, "{change}");
+    assert!(change["quantities"][0]["ci"][0].as_f64().unwrap() > 0.5, "{change}");
+}

@@ -104,7 +104,9 @@ impl TextReport<'_> {
             [&points[..], &others[..]].into_iter().filter(|line| !line.is_empty()).collect();
         let is_log = self.report.histogram.as_ref().is_some_and(|histogram| histogram.log);
         let x = |value: f64| clock.label(value);
-        Plot { lines: &lines, rows: PLOT_ROWS, is_log, x: &x, y: &tick }.render(style)
+        let marks = self.report.changed(clock);
+        Plot { lines: &lines, rows: PLOT_ROWS, is_log, marks: &marks, x: &x, y: &tick }
+            .render(style)
     }
 
     fn histogram(&self) -> String {

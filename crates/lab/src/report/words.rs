@@ -10,6 +10,7 @@
 //! an arm of `plain_words`.
 //! A user's text may be in the words: who prints them escapes it.
 
+mod changes;
 mod switched;
 
 use screen::Ink;
@@ -69,6 +70,10 @@ fn plain_words(verdict: &Verdict) -> Words {
         Verdict::Cores(found) => cores(found),
         Verdict::Switch(found) => {
             let (title, sentence, figures, ink) = switched::switched(found);
+            words(title, sentence, figures, ink)
+        }
+        Verdict::Change(found) => {
+            let (title, sentence, figures, ink) = changes::texts(found);
             words(title, sentence, figures, ink)
         }
         Verdict::Unclear(unclear) => {

@@ -99,6 +99,7 @@ impl<'a> SwitchReport<'a> {
             lines: &lines,
             rows: text::PLOT_ROWS,
             is_log: false,
+            marks: &[],
             x: &x,
             y: &screen::number::tick,
         };
@@ -122,7 +123,7 @@ impl<'a> SwitchReport<'a> {
         let lines: Vec<&[(f64, f64)]> = points.iter().map(Vec::as_slice).collect();
         let axis = self.axis();
         let title = Title { short: "Median of each block", about: ABOUT };
-        let drawing = svg::line(title, &lines, &|at| axis.label(at), false);
+        let drawing = svg::line(title, &lines, &[], &|at| axis.label(at), false);
         let below = html::keys(LINES[0], LINES[1]) + &folded(&self.block_table());
         out += &figure(title.short, &drawing, &below);
         let rows = self.effects.iter().map(|effect| {

@@ -5,7 +5,8 @@ use crate::text::width_of;
 
 fn drawn(points: &[(f64, f64)], style: &Style) -> String {
     let label = |value: f64| format!("{value:.0}");
-    Plot { lines: &[points], rows: 6, is_log: false, x: &label, y: &label }.render(style)
+    Plot { lines: &[points], rows: 6, is_log: false, marks: &[], x: &label, y: &label }
+        .render(style)
 }
 
 #[test]
@@ -57,9 +58,20 @@ fn two_lines_differ_without_colour_and_colours_are_closed() {
     let (one, two) = ([(0.0, 1.0), (9.0, 1.0)], [(0.0, 9.0), (9.0, 9.0)]);
     let label = |value: f64| format!("{value:.0}");
     let lines = [&one[..], &two];
-    let plot = Plot { lines: &lines, rows: 5, is_log: false, x: &label, y: &label };
+    let plot = Plot { lines: &lines, rows: 5, is_log: false, marks: &[], x: &label, y: &label };
     let text = plot.render(&Style { width: 40, colour: false, ascii: true });
     assert!(text.contains('*') && text.contains('o'), "{text}");
     let text = plot.render(&Style { width: 40, colour: true, ascii: false });
     assert_eq!(text.matches("\x1b[").count(), 2 * text.matches("\x1b[0m").count(), "{text:?}");
+}
+
+#[test]
+fn marks_stand_under_the_axis_where_they_are_on_it() {
+    let label = |value: f64| format!("{value:.0}");
+    let points = [(0.0, 1.0), (10.0, 2.0)];
+    let lines = [&points[..]];
+    let marks = [0.0, 5.0, 11.0];
+    let plot = Plot { lines: &lines, rows: 5, is_log: false, marks: &marks, x: &label, y: &label };
+    let text = plot.render(&Style { width: 40, colour: false, ascii: true });
+    assert_eq!(text.lines().last().unwrap().matches('^').count(), 2, "{text}");
 }

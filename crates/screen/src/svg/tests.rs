@@ -21,15 +21,16 @@ fn titles_and_names_are_escaped() {
 fn a_million_points_make_a_small_path_that_keeps_the_spike() {
     let mut points: Vec<(f64, f64)> = (0..1_000_000).map(|at| (f64::from(at), 1.0)).collect();
     points[123_456].1 = 100.0;
-    let svg = line(TITLE, &[&points], &|at| at.to_string(), false);
+    let svg = line(TITLE, &[&points], &[], &|at| at.to_string(), false);
     assert!(svg.len() < 120_000, "{} bytes", svg.len());
     assert!(svg.contains(&format!(" {TOP:.1}L")), "the spike reaches the top");
 }
 
 #[test]
 fn empty_and_equal_values_are_drawn_or_nothing() {
-    assert!(line(TITLE, &[&[]], &|at| at.to_string(), false).is_empty());
-    let svg = line(TITLE, &[&[(1.0, 5.0), (1.0, 5.0)]], &|at| at.to_string(), false);
+    assert!(line(TITLE, &[&[]], &[], &|at| at.to_string(), false).is_empty());
+    let svg = line(TITLE, &[&[(1.0, 5.0), (1.0, 5.0)]], &[9.0], &|at| at.to_string(), false);
+    assert!(!svg.contains("mark"), "a mark beyond the axis: {svg}");
     assert!(svg.contains("<path") && !svg.contains("NaN"), "{svg}");
     assert!(quantiles(TITLE, &[&[1.0]], false).is_empty());
     assert!(!quantiles(TITLE, &[&[0.0, 0.0, 0.0]], true).contains("NaN"));
@@ -55,6 +56,12 @@ fn teeth_are_marked_where_they_stand() {
         Bins { low: 0.0, high: 100.0, is_log: false, counts: vec![5, 0, 1], below: 0, above: 0 };
     let svg = histogram(TITLE, &counted, &[50.0, 500.0]);
     assert_eq!((svg.matches("class=\"tooth\"").count(), svg.matches("<rect").count()), (1, 2));
+}
+
+#[test]
+fn changes_are_marked_on_a_line_of_calls() {
+    let svg = line(TITLE, &[&[(0.0, 5.0), (10.0, 5.0)]], &[4.0, 11.0], &|at| at.to_string(), false);
+    assert_eq!(svg.matches("class=\"mark\"").count(), 1, "{svg}");
 }
 
 #[test]

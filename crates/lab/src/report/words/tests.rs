@@ -109,6 +109,7 @@ fn every_verdict_is_a_sentence() {
         (Verdict::Outside(Outside::default()), "outside the request"),
         (Verdict::Excess(excess), "`wait` has 97 % of the 9.00 ms that slow calls take longer"),
         (Verdict::Attribute(found), "have server = b"),
+        (Verdict::Change(verdicts::ChangeVerdict::default()), "Nothing is certain to change"),
         (Verdict::Unclear(Unclear { reason: "3 calls".into() }), "3 calls."),
     ] {
         let words = in_words(&verdict);
