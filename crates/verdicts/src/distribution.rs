@@ -19,6 +19,7 @@ mod backlog;
 mod comb;
 mod density;
 mod dip;
+mod faint;
 mod fit;
 mod fixed;
 mod geometric;

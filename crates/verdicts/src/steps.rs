@@ -37,6 +37,8 @@ use slowdowns::Slowdowns;
 
 /// Slow-downs without which nothing is said.
 const SLOWDOWNS_MIN: u64 = 8;
+/// A step with so much of the time that it would need more cannot be told from what is outside.
+const NEEDED_MAX: f64 = 100.0;
 /// A part of the excess that is nearly all of it.
 const NEARLY_ALL: f64 = 0.9;
 /// Part of the largest loss from which a slow call counts.
@@ -168,8 +170,10 @@ impl StepTests<'_> {
         let counts: Vec<u64> = left.iter().map(|at| self.found.counts[*at]).collect();
         let total: u64 = counts.iter().sum();
         let exposures: Vec<f64> = left.iter().map(|at| self.found.exposures_ms[*at]).collect();
-        if (1..SLOWDOWNS_MIN).contains(&total) {
-            return Err(too_few(total, self.series.len()));
+        let needed = convicting(&counts, &exposures, self.columns.len());
+        if (1..SLOWDOWNS_MIN).contains(&total) || needed.is_some_and(|needed| total < needed) {
+            let needed = needed.unwrap_or(SLOWDOWNS_MIN);
+            return Err(too_few(total, needed, self.series.len()));
         }
         if let Some(reason) = undecided(left, self.columns, &counts, &exposures) {
             return Err(reason.into());
@@ -256,18 +260,28 @@ impl StepTests<'_> {
     }
 }
 
-/// Says how many of `calls` had slow-downs, and how many calls would have enough of them.
-fn too_few(total: u64, calls: usize) -> Undecided {
+/// How many slow-downs would blame a step that has all of them, though it has much of the time
+/// anyway. Nothing where several steps have some, or where it would take too many.
+fn convicting(counts: &[u64], exposures: &[f64], steps: usize) -> Option<u64> {
+    let at = counts.iter().position(|count| *count > 0)?;
+    let others: u64 = counts[at + 1..].iter().sum();
+    let share = exposures[at] / exposures.iter().sum::<f64>();
+    let needed = (STEP_P_MAX / steps as f64).ln() / share.ln();
+    (others == 0 && needed < NEEDED_MAX).then(|| (needed.ceil() as u64).max(SLOWDOWNS_MIN))
+}
+
+/// Says how many of `calls` had slow-downs, and how many calls would have as many as are `needed`.
+fn too_few(total: u64, needed: u64, calls: usize) -> Undecided {
     let are = if total == 1 { "slow-down is" } else { "slow-downs are" };
-    let needed = calls as f64 / total as f64 * count_tests::poisson_mean_of(SLOWDOWNS_MIN);
+    let more = calls as f64 / total as f64 * count_tests::poisson_mean_of(needed);
     // Two digits: the rate is known no better.
-    let digit = 10_f64.powf(needed.log10().floor() - 1.0).max(1.0);
-    let needed = ((needed / digit).ceil() * digit) as u64;
+    let digit = 10_f64.powf(more.log10().floor() - 1.0).max(1.0);
+    let more = ((more / digit).ceil() * digit) as u64;
     let reason = format!(
-        "{total} {are} too few to blame a step; {SLOWDOWNS_MIN} are needed, and {needed} calls \
-         have them nine times out of ten"
+        "{total} {are} too few to blame a step; {needed} are needed, and {more} calls have them \
+         nine times out of ten"
     );
-    Undecided { reason, calls_needed: Some(needed) }
+    Undecided { reason, calls_needed: Some(more) }
 }
 
 /// The reason for which slow-downs in proportion to time would still say nothing, if there is one.

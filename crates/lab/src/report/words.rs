@@ -136,7 +136,11 @@ fn comb_figures(comb: &Quantised) -> Vec<String> {
     let between = |[low, high]: [f64; 2]| format!("{} to {}", percent(low), percent(high));
     let least = found.p_least.filter(|least| found.p <= *least);
     let by_chance = match least {
-        Some(least) => format!("at most {}, the least that the draws can tell", p(least)),
+        Some(least) => format!(
+            "at most {}, the least that draws can show here: 1 in {:.0}",
+            p(least),
+            least.recip()
+        ),
         None => p(found.p),
     };
     let confirmed = found

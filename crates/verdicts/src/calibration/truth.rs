@@ -14,6 +14,7 @@ mod samples;
 
 use std::ops::Range;
 
+use super::{CombSample, NullFamily};
 use crate::distribution::judge;
 use crate::random::Draw;
 use crate::series::Series;
@@ -38,6 +39,8 @@ pub struct TruthRow {
     pub name: String,
     /// What is claimed of them.
     pub claims: &'static [&'static str],
+    /// Whether a set has so many calls that a quarter of the sets is enough to count.
+    pub is_large: bool,
     score: Score,
 }
 
@@ -47,7 +50,11 @@ impl TruthRow {
         claims: &'static [&'static str],
         score: impl Fn(&mut Draw, u64) -> Claimed + Sync + 'static,
     ) -> Self {
-        Self { name: name.into(), claims, score: Box::new(score) }
+        Self { name: name.into(), claims, is_large: false, score: Box::new(score) }
+    }
+
+    fn large(self) -> Self {
+        Self { is_large: true, ..self }
     }
 
     /// Counts, over the sets of a range, how often each claim holds, and of how many.
@@ -65,6 +72,9 @@ impl TruthRow {
     }
 }
 
+/// Calls of a large set begin here.
+const LARGE: usize = 1_000;
+
 const QUANTUM: &[&str] = &["its quantum", "interval holds it"];
 const SHARES: &[&str] = &["its quantum", "share held", "time share held"];
 const LADDER: &[&str] = &["named a ladder", "its unit", "interval holds it"];
@@ -81,6 +91,9 @@ pub fn rows() -> Vec<TruthRow> {
     step_rows(&mut rows);
     timer_rows(&mut rows);
     smooth_rows(&mut rows);
+    comb_rows(&mut rows);
+    large_rows(&mut rows);
+    asked_rows(&mut rows);
     rows
 }
 
@@ -218,10 +231,10 @@ fn step_rows(rows: &mut Vec<TruthRow>) {
         let kind = if is_coarse { "70 or 370 ms" } else { "smooth steps, 300 ms more" };
         let name = format!("{kind}, slow in {:.0} % of 300 calls", share * 100.0);
         rows.push(TruthRow::new(name, CLAIMS, move |draw, set| {
-            step_claims(&samples::slow_step(share, is_coarse, draw), set)
+            step_claims(&samples::slow_step(300, share, is_coarse, draw), set)
         }));
     }
-    const OUTSIDE: &[&str] = &["no step convicted"];
+    const OUTSIDE: &[&str] = &["no step blamed"];
     rows.push(TruthRow::new("15 steps, stalls from outside, 300 calls", OUTSIDE, |draw, set| {
         let NamedStep { series, .. } = samples::struck(draw);
         let found = steps(&series, &Split::new(&series.total_ms, None), set);
@@ -269,9 +282,10 @@ fn timer_rows(rows: &mut Vec<TruthRow>) {
     }));
     for share in [0.005, 0.01, 0.02] {
         let name = format!("500 ms in {} % of 20,000 calls, under a broad hump", share * 100.0);
-        rows.push(TruthRow::new(name, QUANTUM, move |draw, set| {
+        let row = TruthRow::new(name, QUANTUM, move |draw, set| {
             quantum(&Planted::faint(share, draw), set)
-        }));
+        });
+        rows.push(row.large());
     }
     const PACED: &[&str] = &["its pace named", "as what it is"];
     let cases: [(&str, &str, f64, MakeSeries); 2] = [
@@ -302,6 +316,74 @@ fn smooth_rows(rows: &mut Vec<TruthRow>) {
             [Some(comb(&kind.series(calls, draw), set).is_none()), None, None]
         }));
     }
+}
+
+/// The samples of the power table, on any seed.
+fn comb_rows(rows: &mut Vec<TruthRow>) {
+    const CLAIMS: &[&str] = &["its quantum", "interval holds it", "no other quantum"];
+    for sample in CombSample::ALL {
+        let CombSample { calls, share, teeth, beside } = sample;
+        let percent = share * 100.0;
+        let name = format!("{calls} calls, {percent} % on {teeth} teeth, {}", beside.name());
+        let row = TruthRow::new(name, CLAIMS, move |draw, set| {
+            let planted = Planted::combed(sample, draw);
+            let Some(found) = comb(&planted.series, set) else {
+                return [Some(false), None, Some(true)];
+            };
+            let is_right = planted.is_near(found.quantum_ms);
+            [Some(is_right), is_right.then(|| planted.holds(&found)), Some(is_right)]
+        });
+        rows.push(TruthRow { is_large: calls > LARGE, ..row });
+    }
+}
+
+/// Many calls without a comb, where little things are beyond chance.
+fn large_rows(rows: &mut Vec<TruthRow>) {
+    const CLAIMS: &[&str] = &["no comb"];
+    for kind in Smoothness::ALL {
+        let name = format!("{}, 20,000 calls", kind.name());
+        let row = TruthRow::new(name, CLAIMS, move |draw, set| {
+            [Some(comb(&kind.series(20_000, draw), set).is_none()), None, None]
+        });
+        rows.push(row.large());
+    }
+    for family in NullFamily::ALL {
+        let name = format!("{}, 50 to 20,000 calls", family.name());
+        rows.push(TruthRow::new(name, CLAIMS, move |draw, set| {
+            let calls = (50.0 * 400_f64.powf(draw.fraction())) as usize;
+            let total_ms = family.draw(calls, draw);
+            let series = Series { total_ms, ..Series::default() };
+            [Some(comb(&series, set).is_none()), None, None]
+        }));
+    }
+}
+
+/// A step that is slow too rarely, in 300 calls and in as many as the verdict then asks for.
+fn asked_rows(rows: &mut Vec<TruthRow>) {
+    const CLAIMS: &[&str] = &["says how many calls decide", "so many convict", "no other step"];
+    rows.push(TruthRow::new("70 or 370 ms, slow in 2 % of the calls", CLAIMS, |draw, set| {
+        let asked = |calls: u64, draw: &mut Draw| {
+            let NamedStep { series, step } = samples::slow_step(calls, 0.02, true, draw);
+            (steps(&series, &Split::new(&series.total_ms, None), set), step)
+        };
+        let (few, _) = asked(300, draw);
+        let needed = few.verdicts.iter().find_map(|verdict| match verdict {
+            Verdict::Excess(excess) => excess.calls_needed,
+            _ => None,
+        });
+        let Some(needed) = needed else { return [Some(false), None, None] };
+        let (found, planted) = asked(needed, draw);
+        let blamed: Vec<&str> = found
+            .verdicts
+            .iter()
+            .filter_map(|verdict| match verdict {
+                Verdict::Step(step) => Some(step.step.as_str()),
+                _ => None,
+            })
+            .collect();
+        let is_planted = |step: &&str| **step == planted;
+        [Some(true), Some(blamed.iter().any(is_planted)), Some(blamed.iter().all(is_planted))]
+    }));
 }
 
 fn quantum(planted: &Planted, set: u64) -> Claimed {

@@ -5,9 +5,10 @@
 //! timer's, and either is enough:
 //! - in the order of the calls it goes down from tooth to tooth and jumps up; calls without a
 //!   memory go either way alike. Intervals of 1/8 to 8 quanta are tried;
-//! - in any order, two in five calls above the lowest tooth have another below at one exact
-//!   distance, near the quantum. Exact is a millionth of the quantum or a thousandth of the clock's
-//!   step, whichever is larger. This is not asked where teeth are too narrow, or calls too crowded,
+//! - in any order, two in five calls that can have another below them at one exact distance do.
+//!   The distance is near the quantum or a simple fraction of it. Exact is a millionth of the
+//!   quantum or a thousandth of the clock's step, whichever is larger.
+//!   This is not asked where teeth are too narrow, or calls too crowded,
 //!   for such a distance to tell.
 //!
 //! Invariant: the evidence for the comb is not looked at, so a faint one is refused no sooner.
@@ -32,6 +33,13 @@ const EXACT_MIN: f64 = 0.4;
 /// A comb may have found the interval of sending times a fraction: its numerators and denominators.
 const NUMERATORS: std::ops::RangeInclusive<u32> = 1..=8;
 const DENOMINATORS: std::ops::RangeInclusive<u32> = 1..=8;
+/// Numerators and denominators of a fraction of the quantum that may be the exact distance.
+const FRACTION: std::ops::RangeInclusive<u32> = 1..=4;
+/// An exact distance is within this part of itself, and the partner one of so many to either side.
+const NEARLY: f64 = 0.03;
+const NEIGHBOURS: usize = 12;
+/// Calls whose partners are looked for, at most.
+const PARTNERED_MAX: usize = 4096;
 /// Calls nearer to each other than so many times the exactness asked for have partners by chance.
 const CROWDED: f64 = 20.0;
 
@@ -76,8 +84,8 @@ fn descends(values: &[f64], lowest: f64, interval: f64, reach: f64) -> bool {
         && down - up >= BY_CHANCE * steps.sqrt()
 }
 
-/// Whether one exact distance, near the quantum, separates many calls: impossible by chance where
-/// the clock is much finer than a tooth is wide.
+/// Whether one exact distance, near a simple fraction of the quantum, separates many calls. Chance
+/// does not do that where the clock is much finer than a tooth is wide.
 fn repeats(values: &[f64], lowest: f64, line: &CombLine, step: f64) -> bool {
     // Teeth without any width repeat their distances whatever made them.
     if line.jitter < (10.0 * step).max(1e-3 * line.quantum) {
@@ -87,30 +95,42 @@ fn repeats(values: &[f64], lowest: f64, line: &CombLine, step: f64) -> bool {
     sorted.sort_unstable_by(f64::total_cmp);
     let same = (line.quantum * 1e-6).max(step * 1e-3);
     let low = sorted.partition_point(|value| *value <= lowest + line.quantum / 2.0);
-    let above = sorted.len() - low;
     let apart = Sorted::of(sorted[low..].windows(2).map(|pair| pair[1] - pair[0]));
     if apart.is_empty() || apart.median() < CROWDED * same {
         return false;
     }
+    let simple = FRACTION.flat_map(|above| FRACTION.map(move |below| (above, below)));
+    let mut distances =
+        simple.map(|(above, below)| line.quantum * f64::from(above) / f64::from(below));
+    distances.any(|distance| is_exact(&sorted, distance, same))
+}
+
+/// Whether many of the calls that can have another below them at one exact distance, near this one,
+/// do.
+fn is_exact(sorted: &[f64], distance: f64, same: f64) -> bool {
+    let lowest = sorted.first().copied().unwrap_or(0.0);
+    let low = sorted.partition_point(|value| *value < lowest + (1.0 + NEARLY) * distance);
+    let interval = (sorted.len() - low).div_ceil(PARTNERED_MAX).max(1);
     let mut gaps: Vec<f64> = Vec::new();
-    for value in &sorted[low..] {
-        let partner = value - line.quantum;
+    let mut above = 0;
+    for value in sorted[low..].iter().step_by(interval) {
+        let partner = value - distance;
         let place = sorted.partition_point(|other| *other < partner);
-        let near = [place.wrapping_sub(1), place].into_iter().filter_map(|place| sorted.get(place));
-        let near =
-            near.min_by(|one, other| (*one - partner).abs().total_cmp(&(*other - partner).abs()));
+        let near = place.saturating_sub(NEIGHBOURS)..(place + NEIGHBOURS).min(sorted.len());
+        let near = near.map(|place| sorted[place]);
+        let near = near.filter(|other| (other - partner).abs() < NEARLY * distance);
         gaps.extend(near.map(|near| value - near));
+        above += 1;
     }
     gaps.sort_unstable_by(f64::total_cmp);
-    let mut first = 0;
-    let mut longest = 0;
+    let (mut first, mut longest) = (0, 0);
     for last in 0..gaps.len() {
         while gaps[last] - gaps[first] > same {
             first += 1;
         }
         longest = longest.max(last - first + 1);
     }
-    longest as f64 > EXACT_MIN * above as f64 && longest > 5
+    longest as f64 > EXACT_MIN * f64::from(above) && longest > 5
 }
 
 #[cfg(test)]

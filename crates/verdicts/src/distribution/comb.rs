@@ -65,17 +65,22 @@ pub(super) struct ConfirmedComb {
     pub comb: Comb,
     /// p-value of this search alone.
     pub p: f64,
-    /// p-value on the half of the calls that the search did not see.
-    pub p_confirmed: f64,
+    /// p-value on the half of the calls that the search did not see; absent where
+    /// `p` is calculated.
+    pub p_confirmed: Option<f64>,
 }
 
 impl CombSearch<'_> {
-    /// Searches for a comb of p-value at most `p_max`.
-    pub(super) fn search(&self, p_max: f64) -> Option<ConfirmedComb> {
+    /// Searches for a comb of p-value at most `p_max`, whose line `may_be` one.
+    pub(super) fn search(
+        &self,
+        p_max: f64,
+        may_be: impl Fn(&CombLine) -> bool,
+    ) -> Option<ConfirmedComb> {
         let frame = Frame::new(&self.bounds()?);
         let comb = best(&frame, self.values, TOOTH_CALLS)?;
         let line = fit::line(&within(&frame, self.values), &comb)?;
-        if !line.is_straight || self.hopeless(&frame, comb.score) {
+        if !line.is_straight || !may_be(&line) || self.hopeless(&frame, comb.score) {
             return None;
         }
         if backlog::is_backlog(self.calls, self.values, &line, self.step) {
@@ -86,7 +91,8 @@ impl CombSearch<'_> {
             return None;
         }
         let p_confirmed = self.confirm(&frame);
-        (p_confirmed <= CONFIRMED_MAX).then_some(ConfirmedComb { line, comb, p, p_confirmed })
+        let p_confirmed = Some(p_confirmed).filter(|p| *p <= CONFIRMED_MAX)?;
+        Some(ConfirmedComb { line, comb, p, p_confirmed: Some(p_confirmed) })
     }
 
     /// From the least value to a little above the fifth from the top: what is above cannot be a

@@ -204,6 +204,10 @@ impl CombLine {
         }
         let longer = (w * kx - k1 * x) / spread;
         let quantum = self.quantum + longer;
+        // A leap to no comb at all: a few calls beside each other may ask for one.
+        if quantum <= 0.0 || !quantum.is_finite() {
+            return None;
+        }
         let origin = self.origin + (x - longer * k1) / w;
         let jitter = (squares / calls).sqrt().clamp(1e-7 * quantum, quantum / 4.0);
         Some(Self { quantum, origin, jitter, ..*self })

@@ -22,13 +22,16 @@ const OTHER_PRIOR: f64 = 0.2;
 /// Standard errors within which a place is explained.
 const WITHIN: f64 = 3.0;
 /// A place whose error is more than this part of the quantum says nothing.
-const VAGUE: f64 = 0.12;
+pub(super) const VAGUE: f64 = 0.12;
 /// No timer is more exact than this part of its quantum.
 const EXACT: f64 = 0.002;
-/// Variance of the logarithm of a tooth's width that a timer may have.
-const WIDTH_ERROR: f64 = 0.06;
+/// Variance of the logarithm of a tooth's width that a timer may have, and fixed places more.
+const WIDTH_ERROR: f64 = 0.02;
+const ANY_WIDTH: f64 = 0.5;
 /// What widths say for a pattern: at least and at most.
-const WIDTHS: [f64; 2] = [-1.5, 1.0];
+const WIDTHS: [f64; 2] = [-2.5, 1.7];
+/// Calls that say as much of a tooth's width as the other teeth do.
+const SHARED: f64 = 6.0;
 /// Quanta between two places that a pattern is tried by, at most.
 const APART_MAX: i32 = 12;
 /// Places looked at, at most: those that stand out most.
@@ -59,6 +62,9 @@ pub(super) struct PlacePattern {
     pub ln_odds: f64,
     /// The same, if no other place had been seen.
     pub ln_alone: f64,
+    /// What of that the widths of its teeth say. Only linear ones are asked, so it does not choose
+    /// between them and doubling ones.
+    pub widths: f64,
 }
 
 /// The number of a doubling tooth that stands at the origin: of no wait.
@@ -75,14 +81,19 @@ pub(super) fn believed(places: &[CallPlace], ln_odds_min: f64) -> Vec<PlacePatte
         };
         all.iter().copied().filter(is_left).collect()
     };
-    let Some(first) = best(places, &all, |pattern| pattern.ln_odds) else { return Vec::new() };
+    let Some(first) = best(places, &all, |pattern| pattern.ln_odds - pattern.widths) else {
+        return Vec::new();
+    };
     if first.ln_odds >= ln_odds_min {
-        let second = best(places, &rest(&first), |pattern| pattern.ln_odds);
+        let second = best(places, &rest(&first), |pattern| pattern.ln_odds - pattern.widths);
         let second = second.filter(|second| second.ln_odds >= ln_odds_min);
         return [first].into_iter().chain(second).collect();
     }
-    let Some(first) = best(places, &all, |pattern| pattern.ln_alone) else { return Vec::new() };
-    let Some(second) = best(places, &rest(&first), |pattern| pattern.ln_odds) else {
+    let Some(first) = best(places, &all, |pattern| pattern.ln_alone - pattern.widths) else {
+        return Vec::new();
+    };
+    let Some(second) = best(places, &rest(&first), |pattern| pattern.ln_odds - pattern.widths)
+    else {
         return Vec::new();
     };
     let chosen = ln_choose(places.len(), first.teeth.len());
@@ -179,13 +190,15 @@ impl PatternGuess {
             pattern = Some((teeth, fitted));
         }
         let (teeth, [origin, quantum, error]) = pattern?;
+        let alike = Alike::of(places, &teeth);
         let line = |number: i64| origin + quantum * steps(spacing, number);
         // Next to the first wait, for the count of holes.
         let none = teeth[1].1 - 1;
         let tested: Vec<Tested> = teeth
             .iter()
             .map(|(place, number)| {
-                let CallPlace { at, error, .. } = places[*place];
+                let at = places[*place].at;
+                let error = alike.error(&places[*place]);
                 let off = at - line(*number);
                 let number = if *number == NO_WAIT { none } else { *number };
                 Tested { number, off, error: error.hypot(EXACT * quantum) }
@@ -202,30 +215,76 @@ impl PatternGuess {
         };
         let chosen = ln_chosen(teeth.len(), among.len() - teeth.len());
         let span = line(teeth.last()?.1) - line(teeth.first()?.1);
-        let alike = match spacing {
-            Spacing::Linear => widths(places, &teeth),
+        let wide = |(place, _): &(usize, i64)| {
+            let CallPlace { at, deviation, calls, .. } = places[*place];
+            ToothWidth { at, deviation, calls }
+        };
+        let widths = match spacing {
+            Spacing::Linear => widths(&teeth.iter().map(wide).collect::<Vec<_>>()),
             Spacing::Doubling => 0.0,
         };
-        let ln_alone = odds(&tested, span, &quanta) + prior.ln() + alike;
+        let ln_alone = odds(&tested, 0, span, &quanta) + prior.ln() + widths;
         let ln_odds = ln_alone - chosen;
-        Some(PlacePattern { spacing, origin, quantum, error, teeth, ln_odds, ln_alone })
+        Some(PlacePattern { spacing, origin, quantum, error, teeth, ln_odds, ln_alone, widths })
     }
 }
 
-/// ln of the odds by the widths of teeth. One timer's teeth are about as wide as each other; fixed
-/// places have widths of their own, often in proportion to their times.
-fn widths(places: &[CallPlace], teeth: &[(usize, i64)]) -> f64 {
-    let each: Vec<(f64, f64)> = teeth
-        .iter()
-        .map(|(place, _)| {
-            let CallPlace { deviation, calls, .. } = places[*place];
-            (deviation.ln(), (WIDTH_ERROR + 0.5 / (calls - 1.0).max(1.0)).recip())
-        })
-        .collect();
-    let weight: f64 = each.iter().map(|(_, weight)| weight).sum();
-    let mean = each.iter().map(|(ln, weight)| ln * weight).sum::<f64>() / weight;
-    let squares: f64 = each.iter().map(|(ln, weight)| weight * (ln - mean).powi(2)).sum();
-    (WIDTHS[1] - (squares - (each.len() - 1) as f64) / 2.0).clamp(WIDTHS[0], WIDTHS[1])
+/// The width that the teeth of one timer have in common.
+struct Alike {
+    variance: f64,
+}
+
+impl Alike {
+    fn of(places: &[CallPlace], teeth: &[(usize, i64)]) -> Self {
+        let teeth = if teeth.len() > TEETH { &teeth[1..] } else { teeth };
+        let (calls, squares) = teeth.iter().fold((0.0, 0.0), |(calls, squares), (place, _)| {
+            let CallPlace { calls: more, deviation, .. } = places[*place];
+            (calls + more, squares + more * deviation * deviation)
+        });
+        Self { variance: squares / f64::max(calls, 1.0) }
+    }
+
+    /// The error of a tooth. A few calls may happen to stand close: they are as wide as the others
+    /// until many say otherwise.
+    fn error(&self, place: &CallPlace) -> f64 {
+        let CallPlace { calls, deviation, error, .. } = *place;
+        let alone = deviation * deviation;
+        let variance = (calls * alone + SHARED * self.variance) / (calls + SHARED);
+        (error * error + (variance - alone) / calls).max(0.25 * error * error).sqrt()
+    }
+}
+
+/// A tooth's width.
+pub(super) struct ToothWidth {
+    /// Where it is.
+    pub at: f64,
+    /// Deviation of its calls.
+    pub deviation: f64,
+    /// How many they are.
+    pub calls: f64,
+}
+
+/// Returns ln of the odds by the widths of teeth. One timer's teeth are about as wide as each
+/// other. Fixed places have widths in proportion to their times, or widths of their own.
+/// The lowest tooth may be the base, which has a width of its own; it is asked only where three are
+/// all.
+pub(super) fn widths(teeth: &[ToothWidth]) -> f64 {
+    let teeth = if teeth.len() > TEETH { &teeth[1..] } else { teeth };
+    let variance = |tooth: &ToothWidth| WIDTH_ERROR + 0.5 / (tooth.calls - 1.0).max(1.0);
+    // Deviations of logarithms from their mean, in variances that are `more`.
+    let squares = |ln: &dyn Fn(&ToothWidth) -> f64, more: f64| {
+        let weight = |tooth: &ToothWidth| (variance(tooth) + more).recip();
+        let weights: f64 = teeth.iter().map(weight).sum();
+        let mean = teeth.iter().map(|tooth| ln(tooth) * weight(tooth)).sum::<f64>() / weights;
+        teeth.iter().map(|tooth| weight(tooth) * (ln(tooth) - mean).powi(2)).sum::<f64>()
+    };
+    let absolute = |tooth: &ToothWidth| tooth.deviation.ln();
+    let by_time = |tooth: &ToothWidth| (tooth.deviation / tooth.at.max(f64::MIN_POSITIVE)).ln();
+    let narrower = |tooth: &ToothWidth| (variance(tooth) / (variance(tooth) + ANY_WIDTH)).ln();
+    let narrower = teeth.iter().map(narrower).sum::<f64>() / teeth.len() as f64;
+    let ln_any = (narrower * (teeth.len() - 1) as f64 - squares(&absolute, ANY_WIDTH)) / 2.0;
+    let fixed = 0.5 * (-squares(&by_time, 0.0) / 2.0).exp() + 0.5 * ln_any.exp();
+    (-squares(&absolute, 0.0) / 2.0 - fixed.ln()).clamp(WIDTHS[0], WIDTHS[1])
 }
 
 /// How many quanta a number means.
@@ -270,9 +329,10 @@ fn explained(
 
 /// Weighted least squares: origin, quantum, and the standard error of the quantum.
 fn fit(places: &[CallPlace], teeth: &[(usize, i64)], spacing: Spacing) -> Option<[f64; 3]> {
+    let alike = Alike::of(places, teeth);
     let [mut w, mut k1, mut k2, mut x, mut kx] = [0.0; 5];
     for (place, number) in teeth {
-        let CallPlace { at, error, .. } = places[*place];
+        let (at, error) = (places[*place].at, alike.error(&places[*place]));
         let (weight, k) = (error.max(1e-9 * at.abs()).powi(-2), steps(spacing, *number));
         w += weight;
         k1 += weight * k;
@@ -296,11 +356,12 @@ pub(super) struct Tested {
 }
 
 /// Returns ln of the odds of ascending teeth against places anywhere in their `span`: the two
-/// outermost are given, and holes are paid for.
-pub(super) fn odds(teeth: &[Tested], span: f64, quanta: &dyn Fn(i64) -> f64) -> f64 {
+/// outermost are given, and holes are paid for. `vague` ones are neither holes nor teeth: some
+/// calls stand there, which do not say where.
+pub(super) fn odds(teeth: &[Tested], vague: usize, span: f64, quanta: &dyn Fn(i64) -> f64) -> f64 {
     let (Some(first), Some(last)) = (teeth.first(), teeth.last()) else { return 0.0 };
     let inner = teeth.len().saturating_sub(2);
-    let all = (last.number - first.number - 1).max(0) as usize;
+    let all = ((last.number - first.number - 1).max(0) as usize).saturating_sub(vague).max(inner);
     let [from, to] = [first.number, last.number].map(quanta);
     let each = teeth[1..=inner].iter().map(|tooth| {
         let part = (quanta(tooth.number) - from) / (to - from);

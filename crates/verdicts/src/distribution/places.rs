@@ -45,6 +45,8 @@ const AROUND: f64 = 1.4;
 const ADDED: f64 = -6.9;
 /// Calls that the middle half of a valley would have without it, at least.
 const VALLEY_CALLS: f64 = 5.0;
+/// Looks from where the last one found the place.
+const ROUNDS: usize = 10;
 /// Deviations around its middle that belong to a place.
 const REACH: f64 = 4.0;
 /// Windows that a call begins, as if they were independent.
@@ -274,7 +276,7 @@ impl PlaceGrid<'_> {
         let (mut middle, mut reach) = (inside.median(), 0.6 * (inside.at(1.0) - inside.at(0.0)));
         let mut near = inside;
         let mut ends = edges;
-        for _ in 0..4 {
+        for _ in 0..ROUNDS {
             reach = reach.max(0.6 * self.step).max(1e-9 * middle.abs());
             ends = [(middle - reach).max(edges[0]), (middle + reach).min(edges[1])];
             let rank = |edge: f64| self.values.partition_point(|value| *value < edge);

@@ -15,12 +15,12 @@
 use super::comb::{CombSearch, ConfirmedComb};
 use super::fit::{self, CombLine};
 use super::geometric::{self, Geometric};
-use super::patterns::{self, NO_WAIT, PlacePattern, Spacing, Tested};
+use super::patterns::{self, NO_WAIT, PlacePattern, Spacing, Tested, ToothWidth};
 use super::places::{self, CallPlace};
 use super::shares::Teeth;
 use super::teeth::{Points, TEETH, TOOTH_CALLS};
-use super::tested::{self, SpectrumTooth};
-use super::{backlog, fixed, null, pace, phase_lock, runs, tail, timers};
+use super::tested::{self, SpectrumTooth, TestedTooth};
+use super::{backlog, faint, fixed, null, pace, phase_lock, runs, tail, timers};
 use crate::quantiles::Sorted;
 use crate::series::Series;
 use crate::significance::COMB_FALSE_ALARM_RATE;
@@ -40,6 +40,10 @@ const BELOW: f64 = 0.6;
 const FULLER: f64 = 2.5;
 /// Deviations within which a place is on a tooth.
 const WITHIN: f64 = 2.0;
+/// A place of this deviation, in quanta, is as wide as a quantum: teeth may stand within it.
+const HIDING: f64 = 0.29;
+/// Part of the calls that stand at fixed places where the spectrum is not asked.
+const ALL_FIXED: f64 = 0.97;
 /// A base may be so much of a quantum below a whole number of quanta.
 const SHORT: f64 = 0.1;
 
@@ -87,16 +91,18 @@ impl<'a> CombJudge<'a> {
         let combs: Vec<Quantised> =
             patterns.iter().filter_map(|pattern| self.of_pattern(pattern)).collect();
         // Fixed places without a pattern describe better what the spectrum would find.
-        if combs.is_empty() && !self.has_fixed_places() {
-            return self.by_spectrum().into_iter().collect();
+        if combs.is_empty() {
+            return self.faint().or_else(|| self.by_spectrum()).into_iter().collect();
         }
         combs
     }
 
     /// Returns whether nearly all calls stand at places, of which there are enough for a pattern.
-    fn has_fixed_places(&self) -> bool {
-        fixed::modality(&self.places, self.values.len())
-            .is_some_and(|fixed| fixed.modes.len() >= TEETH)
+    /// None may be so wide that teeth of this quantum could stand within it.
+    fn are_fixed(&self, quantum: f64) -> bool {
+        self.places.iter().all(|place| place.deviation < HIDING * quantum)
+            && fixed::modality(&self.places, self.values.len())
+                .is_some_and(|fixed| fixed.modes.len() >= TEETH && fixed.explained > ALL_FIXED)
             && patterns::believed(&self.places, 0.0).is_empty()
     }
 
@@ -277,7 +283,7 @@ impl<'a> CombJudge<'a> {
             let calls = self.in_order();
             let events = if self.is_ordered() { runs::collapsed(values) } else { values.to_vec() };
             CombSearch { values: &events, calls, floor, step: self.step, seed: self.seed }
-                .search(p_max)
+                .search(p_max, |line| !self.are_fixed(line.quantum))
         };
         let values = self.values;
         let all = search(values, 0.0);
@@ -308,6 +314,13 @@ impl<'a> CombJudge<'a> {
         }
     }
 
+    /// The comb whose teeth stand out only together, if there is one.
+    fn faint(&self) -> Option<Quantised> {
+        let p_max = COMB_FALSE_ALARM_RATE / SEARCHES;
+        let found = faint::search(&self.sorted, self.in_order(), self.step, p_max)?;
+        Some(self.likely(&found, None)?.comb)
+    }
+
     /// The verdict of a comb of the spectrum, if it is likelier than places anywhere.
     fn likely(&self, found: &ConfirmedComb, base: Option<(f64, f64)>) -> Option<LikelyComb> {
         let line = &found.line;
@@ -325,12 +338,21 @@ impl<'a> CombJudge<'a> {
         let filled = numbers.filter(|(k, cell)| {
             (ends[0]..=ends[1]).contains(k) && cell.within > cell.chance * cell.calls
         });
-        let tested: Vec<Tested> =
+        let mut teeth: Vec<TestedTooth> =
             filled.filter_map(|(k, _)| tested::tested(&self.sorted, &tooth(k), k)).collect();
+        let filled = teeth.len();
+        teeth.retain(|tooth| tooth.tested.error < patterns::VAGUE * line.quantum);
+        let vague = filled - teeth.len();
+        let (tested, widths): (Vec<Tested>, Vec<Option<ToothWidth>>) =
+            teeth.into_iter().map(|tooth| (tooth.tested, tooth.width)).unzip();
+        let widths: Option<Vec<ToothWidth>> = widths.into_iter().collect();
+        let widths = widths.map_or(0.0, |widths| patterns::widths(&widths));
         let span = tested.last()?.number - tested.first()?.number;
-        let ln_odds = patterns::odds(&tested, span as f64 * line.quantum, &|number| number as f64)
-            + patterns::LINEAR_PRIOR.ln()
-            - patterns::ln_chosen(tested.len(), self.beside(line, base));
+        let ln_odds =
+            patterns::odds(&tested, vague, span as f64 * line.quantum, &|number| number as f64)
+                + patterns::LINEAR_PRIOR.ln()
+                + widths
+                - patterns::ln_chosen(tested.len(), beside(&self.places, line, base));
         if tested.len() < TEETH || ln_odds < LN_ODDS_MIN {
             return None;
         }
@@ -350,32 +372,14 @@ impl<'a> CombJudge<'a> {
         let numbered = Numbered { teeth: teeth.collect(), base };
         let evidence = CombEvidence {
             p: (found.p * SEARCHES).min(1.0),
-            p_least: Some(null::p_least() * SEARCHES),
-            p_confirmed: Some(found.p_confirmed),
+            p_least: found.p_confirmed.map(|_| null::p_least() * SEARCHES),
+            p_confirmed: found.p_confirmed,
             p_places: 1.0 / (1.0 + ln_odds.exp()),
             is_ordered: self.is_ordered(),
             ..CombEvidence::default()
         };
         let comb = self.linear(line, &numbered, evidence);
         Some(LikelyComb { comb, has_holes: found.comb.has_holes() })
-    }
-
-    /// How many places are on no tooth of a line, and not the base.
-    fn beside(&self, line: &CombLine, base: Option<(f64, f64)>) -> usize {
-        let is_base = |place: &CallPlace| {
-            base.is_some_and(|(at, _)| place.ends[0] <= at && at <= place.ends[1])
-        };
-        self.off(|place| {
-            let reach = WITHIN * (place.error + line.jitter.min(SHORT * line.quantum));
-            let is_narrow = place.deviation < SHORT * line.quantum;
-            is_narrow && !is_base(place) && line.place(place.at).1.abs() > reach
-        })
-    }
-
-    /// How many places of which smooth calls have none are off a comb.
-    fn off(&self, is_off: impl Fn(&CallPlace) -> bool) -> usize {
-        let is_place = |place: &&CallPlace| place.ln_p < PLACE_P_MAX.ln();
-        self.places.iter().filter(is_place).filter(|place| is_off(place)).count()
     }
 
     /// A geometric comb of the spectrum as a verdict: its quantum is the unit that doubles.
@@ -390,16 +394,17 @@ impl<'a> CombJudge<'a> {
                 &self.sorted,
                 &SpectrumTooth { at: tooth(k), deviation, apart: 0.7 * octave },
                 k,
-            )?;
+            )?
+            .tested;
             Some(Tested { number, off: off / octave, error: error / octave })
         });
         let tested: Vec<Tested> = tested.collect();
         let span = tested.last()?.number - tested.first()?.number;
-        let off = self.off(|place| {
+        let off = off(&self.places, |place| {
             let octaves = ((place.at + found.added_ms).max(1e-9) / found.unit_ms).log2();
             (octaves - octaves.round()).abs() > comb.window / 2.0
         });
-        let ln_odds = patterns::odds(&tested, span as f64, &|number| number as f64)
+        let ln_odds = patterns::odds(&tested, 0, span as f64, &|number| number as f64)
             + (1.0 - patterns::LINEAR_PRIOR).ln()
             - patterns::ln_chosen(tested.len(), off);
         if tested.len() < TEETH || ln_odds < LN_ODDS_MIN {
@@ -462,6 +467,23 @@ impl<'a> CombJudge<'a> {
 struct LikelyComb {
     comb: Quantised,
     has_holes: bool,
+}
+
+/// How many places are on no tooth of a line, and not the base.
+fn beside(places: &[CallPlace], line: &CombLine, base: Option<(f64, f64)>) -> usize {
+    let is_base =
+        |place: &CallPlace| base.is_some_and(|(at, _)| place.ends[0] <= at && at <= place.ends[1]);
+    off(places, |place| {
+        let reach = WITHIN * (place.error + line.jitter.min(SHORT * line.quantum));
+        let is_narrow = place.deviation < SHORT * line.quantum;
+        is_narrow && !is_base(place) && line.place(place.at).1.abs() > reach
+    })
+}
+
+/// How many places of which smooth calls have none are off a comb.
+fn off(places: &[CallPlace], is_off: impl Fn(&CallPlace) -> bool) -> usize {
+    let is_place = |place: &&CallPlace| place.ln_p < PLACE_P_MAX.ln();
+    places.iter().filter(is_place).filter(|place| is_off(place)).count()
 }
 
 /// The comb of all calls, if there is one, or that of the slow ones, with the base of the fast

@@ -125,6 +125,19 @@ fn a_comb_under_a_broad_hump_is_found() {
 }
 
 #[test]
+fn a_broad_hump_with_sharp_teeth_behind_it_hides_the_others_from_no_verdict() {
+    for set in 0..4 {
+        let mut draw = Draw::new(171, set);
+        let calls = (0..226).map(|call| match call % 10 {
+            0..3 => 500.0 * (1 + draw.below(6)) as f64 + 25.0 * draw.normal(),
+            _ => 1_000.0 * (0.5 * draw.normal()).exp(),
+        });
+        let found = comb(&series(calls.collect()));
+        assert!((found.quantum_ms / 500.0 - 1.0).abs() < 0.03, "{set}: {found:?}");
+    }
+}
+
+#[test]
 fn fifty_calls_all_on_teeth_are_quantised_even_when_rounded_or_exact() {
     for jitter in [0.0, 3.0] {
         let mut draw = Draw::new(15, 0);

@@ -185,6 +185,28 @@ fn fifty_calls_with_three_stalls_blame_nobody() {
 }
 
 #[test]
+fn a_step_with_most_of_the_time_is_told_how_many_calls_convict_it() {
+    // Eight slow-downs are enough where a step has little of the time, not where it has 73 %.
+    let usual = [8.0, 70.0, 3.0, 15.0];
+    let of = |calls: usize| {
+        let phases = usual.iter().enumerate().map(|(at, ms)| PhaseColumn {
+            name: format!("step {}", at + 1),
+            ms: (0..calls)
+                .map(|row| ms + if at == 1 && row % 50 == 7 { 300.0 } else { (row % 3) as f64 })
+                .collect(),
+        });
+        let phases: Vec<PhaseColumn> = phases.collect();
+        let total_ms = (0..calls).map(|row| phases.iter().map(|phase| phase.ms[row]).sum());
+        judged_steps(&Series { total_ms: total_ms.collect(), phases, ..Series::default() })
+    };
+    let few = of(300);
+    let needed = excess(&few).calls_needed.unwrap();
+    assert!(excess(&few).reason.contains("6 slow-downs are too few"), "{:?}", few.verdicts);
+    assert!(needed > 1_000, "{needed}");
+    assert_eq!(named(&of(needed as usize)), ["step 2"]);
+}
+
+#[test]
 fn one_long_step_cannot_be_told_from_outside() {
     let mut series = handler(1000, Jitter::Uniform, NOTHING, 16);
     series.phases.truncate(2);

@@ -37,7 +37,7 @@ fn a_comb_is_said_with_quantum_teeth_and_hint() {
         "71 % of the time",
         "499.6 to 500.9 ms",
         "412 at 501 ms, 96 at 1.00 s",
-        "at most p = 0.001",
+        "at most p = 0.0010, the least that draws can show here: 1 in 1000",
         "p = 3e-9",
         "the order of rows says nothing",
         "the timer starts with the call",

@@ -4,6 +4,7 @@
 //! those of the distribution, not of the sample.
 //! Invariant: the order of draws chooses a sample; a changed one makes another table.
 
+use super::super::CombSample;
 use crate::random::Draw;
 use crate::series::{PhaseColumn, Series};
 use crate::verdict::Quantised;
@@ -137,6 +138,12 @@ impl Planted {
         };
         let total_ms = (0..20_000).map(|_| value(draw)).collect();
         Self { share, ..Self::all(total_ms, 500.0) }
+    }
+
+    /// A sample of the power table.
+    pub(super) fn combed(sample: CombSample, draw: &mut Draw) -> Self {
+        let (quantum_ms, total_ms) = sample.draw(draw);
+        Self { share: sample.share, ..Self::all(total_ms, quantum_ms) }
     }
 
     fn all(total_ms: Vec<f64>, quantum_ms: f64) -> Self {
@@ -307,10 +314,10 @@ pub(super) fn two_combs(draw: &mut Draw) -> Series {
 }
 
 /// A handler of four steps, of which the second takes 300 ms longer in a share of the calls.
-pub(super) fn slow_step(share: f64, is_coarse: bool, draw: &mut Draw) -> NamedStep {
+pub(super) fn slow_step(calls: u64, share: f64, is_coarse: bool, draw: &mut Draw) -> NamedStep {
     let usual = [8.0, 70.0, 3.0, 15.0];
     let mut columns = usual.map(|_| Vec::new());
-    for _ in 0..300 {
+    for _ in 0..calls {
         for (at, column) in columns.iter_mut().enumerate() {
             let jitter = if is_coarse && at == 1 { 1.0 } else { (0.2 * draw.normal()).exp() };
             let ms = usual[at] * jitter;

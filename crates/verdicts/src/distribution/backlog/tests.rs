@@ -75,3 +75,23 @@ fn teeth_that_calls_meet_in_any_order_are_no_backlog() {
         }
     }
 }
+
+#[test]
+fn a_few_pauses_among_many_calls_are_known_by_their_exact_distances_in_any_order() {
+    let mut draw = Draw::new(4, 0);
+    let mut calls = Vec::new();
+    while calls.len() < 10_000 {
+        let mut left = match draw.fraction() < 0.01 {
+            true => 200.0 * draw.exponential(),
+            false => 5.0 * (0.4 * draw.normal()).exp(),
+        };
+        calls.push(left);
+        while left > 10.0 {
+            left -= 10.0;
+            calls.push(left);
+        }
+    }
+    for quantum in [2.5, 5.001, 10.01, 14.96] {
+        assert!(is_backlog(&[], &calls, &line(quantum), 1e-6), "{quantum}");
+    }
+}

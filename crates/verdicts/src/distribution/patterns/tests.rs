@@ -1,6 +1,6 @@
 //! Places have a pattern, or none, and one of several is chosen by what it leaves empty.
 
-use super::{PlacePattern, Spacing, believed};
+use super::{PlacePattern, Spacing, ToothWidth, believed, widths};
 use crate::distribution::places::CallPlace;
 
 fn places(at: &[f64], error: f64) -> Vec<CallPlace> {
@@ -40,4 +40,16 @@ fn two_timers_are_two_patterns() {
     let mut found: Vec<f64> = quanta(&at).into_iter().map(|found| found.1).collect();
     found.sort_by(f64::total_cmp);
     assert_eq!(found, [40.0, 500.0]);
+}
+
+#[test]
+fn equal_widths_speak_for_a_timer_and_widths_in_proportion_against_one() {
+    let of = |deviations: [f64; 3]| {
+        let at = [600.0, 1_200.0, 1_800.0];
+        let tooth = |(at, deviation): (&f64, f64)| ToothWidth { at: *at, deviation, calls: 20.0 };
+        widths(&at.iter().zip(deviations).map(tooth).collect::<Vec<_>>())
+    };
+    assert!(of([10.0, 10.0, 10.0]) > 1.0);
+    assert!(of([10.0, 20.0, 30.0]) < -1.0);
+    assert!(of([10.0, 2.0, 30.0]) < -1.0);
 }
