@@ -41,6 +41,7 @@ pub struct TopConfig {
     pub filters: [Option<String>; 3],
     /// What was passed over, each with its place.
     pub notes: Vec<String>,
+    socket: Option<PathBuf>,
 }
 
 /// Lines that are wrong: mend them.
@@ -75,6 +76,8 @@ impl TopConfig {
                 wrong.push(format!("{place}: {reason}"));
             }
         }
+        // The port in a socket's name is the one that counts.
+        config.socket.take().iter().for_each(|socket| config.connection.set_socket(socket));
         if wrong.is_empty() { Ok(config) } else { Err(ConfigLines(wrong)) }
     }
 
@@ -106,7 +109,7 @@ impl TopConfig {
                 Ok(1..) => self.connection.set("port", owned()),
                 _ => return Err("`port` is 1 to 65535".to_owned()),
             },
-            "socket" => self.connection.set("host", socket_dir(value)),
+            "socket" => self.socket = Some(PathBuf::from(value)),
             "delay" => self.delay_s = seconds()?,
             "slow_threshold" => self.slow_threshold_s = seconds()?,
             "batchmode" => self.is_batch = switch()?,
@@ -127,14 +130,6 @@ impl TopConfig {
         }
         Ok(())
     }
-}
-
-/// Returns the directory of a socket, which may be written as the socket itself.
-pub fn socket_dir(socket: &str) -> Option<String> {
-    let path = Path::new(socket);
-    let name = path.file_name()?.to_string_lossy();
-    let dir = if name.starts_with(".s.PGSQL.") { path.parent()? } else { path };
-    Some(dir.display().to_string())
 }
 
 /// The word before `=` and the first one after it, as pgtop reads them; an empty value sets

@@ -32,7 +32,7 @@ mod view;
 
 pub use address::{AddressError, ConnectionSettings, FileError, PgAddress, PgPassword};
 pub use batch::BatchFrame;
-pub use config_file::{ConfigLines, TopConfig, socket_dir};
+pub use config_file::{ConfigLines, TopConfig};
 pub use connection::{APPLICATION_NAME, PgConnection, PgError};
 pub use explain::explain;
 pub use filter::{FieldMatch, SessionFilter};

@@ -29,7 +29,7 @@ fn every_key_of_pgtop_is_taken_and_unknown_ones_are_named() {
     let text = "DELAY = 2\nhost = db1:7\nslack_webhook = http://127.0.0.1/x\nslow_threshold = 9\n\
                 filter_user = /a/\nfilter_db=b\nfilter_host=c\nmode = waits\nsort = 1\ncolor=0\n\
                 idle=0\nheader=0\nprompt=1\nbatchmode=1\nlong_nums=1\nqueries=7\n\
-                socket=/run/x/.s.PGSQL.5432\n";
+                socket=/run/x/.s.PGSQL.5433\nport=5432\n";
     let config = TopConfig::parse(Path::new("rc"), text).unwrap();
     assert_eq!((config.delay_s, config.slow_threshold_s), (Some(2.0), Some(9.0)));
     assert_eq!((config.is_batch, config.has_header), (Some(true), Some(false)));
@@ -39,5 +39,5 @@ fn every_key_of_pgtop_is_taken_and_unknown_ones_are_named() {
     assert_eq!(config.filters, [Some("/a/"), Some("b"), Some("c")].map(|it| it.map(str::to_owned)));
     assert_eq!(config.notes.len(), 2, "{:?}", config.notes);
     let address = config.connection.resolve(&ConnectionSettings::default(), &|_| None).unwrap();
-    assert_eq!(address.to_string(), "/run/x:7/test");
+    assert_eq!(address.to_string(), "/run/x:5433/test");
 }

@@ -111,7 +111,7 @@ pub(crate) struct LookArgs {
     /// Leave them out.
     #[arg(long, visible_alias = "noidle")]
     pub no_idle: bool,
-    /// pgtop's, without effect: addresses are shown as they are.
+    /// pgtop's, which is refused: names of addresses are not looked up.
     #[arg(short, long)]
     pub resolve: bool,
 }

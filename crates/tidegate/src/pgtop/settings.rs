@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use ::pgtop::{
     ConnectionSettings, FieldMatch, ListOrder, PgAddress, PgView, SessionFilter, TopConfig,
-    socket_dir,
 };
 use anyhow::{Context, Result, anyhow, bail};
 use screen::Style;
@@ -77,6 +76,9 @@ pub(super) struct TopLook {
 /// What is wrong with them.
 pub(super) fn expect_sense(args: &PgtopArgs, settings: &TopSettings) -> Result<()> {
     let output = &args.output;
+    if args.look.resolve {
+        bail!(Misuse(anyhow!("`--resolve` looks no name up: addresses are shown; leave it out")));
+    }
     if args.look.batch && output.replay.is_some() {
         bail!(Misuse(anyhow!("`--replay` shows a screen, and `-b` prints a frame: use one")));
     }
@@ -163,8 +165,7 @@ fn addresses(args: &PgtopArgs, config: &TopConfig) -> Result<Vec<PgAddress>> {
     let mut options = ConnectionSettings::default();
     given.host.iter().for_each(|host| options.set_host(host));
     options.set("port", given.port.map(|port| port.to_string()));
-    let socket = given.socket.as_deref().and_then(|socket| socket_dir(&socket.to_string_lossy()));
-    options.set("host", socket);
+    given.socket.iter().for_each(|socket| options.set_socket(socket));
     options.set("user", given.user.clone());
     options.set("dbname", given.database.clone());
     options.set("password", given.password.clone());

@@ -153,7 +153,8 @@ fn the_environment_service_files_and_tls_lead_to_a_server() {
     assert_eq!(frame["server"]["database"], name);
     let mut command = Command::new(BINARY);
     at_home(command.args(["pgtop", "-b", "--noheader"]), home.path());
-    let output = command.env("PGSERVICE", "shop").output().unwrap();
+    // A service wins over a variable, as libpq has it.
+    let output = command.env("PGSERVICE", "shop").env("PGPORT", "1").output().unwrap();
     assert!(output.status.success(), "{output:?}");
 
     fs::write(home.path().join("other.pem"), BROKEN_CERTIFICATE).unwrap();
@@ -198,7 +199,8 @@ fn a_server_that_is_not_there_is_named() {
 fn options_that_do_not_go_together_are_wrong_usage_and_no_secret_is_repeated() {
     let home = TempDir::new().unwrap();
     let here = "127.0.0.1:1";
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 10] = [
+        (&["-b", "-r", here], "`--resolve` looks no name up"),
         (&["-b", "--record", "f", here], "`--record` needs the screen"),
         (&["-b", "--slow-log", "f", here], "`--slow-log` needs the screen"),
         (&["-b", "--slack_webhook", "http://h/s3cret", here], "`--slack_webhook` needs the screen"),
