@@ -12,8 +12,11 @@
 
 use crate::address::PgAddress;
 use crate::connection::{MISSING_VALUES, PgConnection, PgError};
+use crate::sample::grant;
 use crate::value::SqlScalar;
 
+/// SQLSTATE of a lack of rights.
+const DENIED: &str = "42501";
 const EXPLAIN: &str = "EXPLAIN (FORMAT TEXT)";
 
 /// `pg_catalog`, and what a session of this role in this database would have by itself.
@@ -39,7 +42,15 @@ pub fn explain(address: &PgAddress, database: &str, query: &str) -> Result<Strin
     connection.rows("SELECT pg_catalog.set_config('search_path', $1, true)", &[&path])?;
     let rows = match connection.once(&format!("{EXPLAIN} {query}")) {
         Err(PgError::Answered { state, .. }) if state == MISSING_VALUES => {
-            generic(&mut connection, query)?
+            generic(&mut connection, query)
+        }
+        planned => planned,
+    };
+    let rows = match rows {
+        Err(PgError::Answered { state, message }) if state == DENIED => {
+            let help = grant("pg_read_all_data", &address.user);
+            let message = format!("{message}: GRANT SELECT on it, or {help}");
+            return Err(PgError::Answered { state, message });
         }
         rows => rows?,
     };

@@ -6,10 +6,10 @@
 //! Invariant: a server that has gone is an error of one frame, and the next one connects anew.
 //! Bound: texts of `TEXTS_MAX` statements are kept. Never here: when frames are read, and waiting.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::address::PgAddress;
-use crate::catalog::{self, CatalogView, ROWS_MAX};
+use crate::catalog::{self, CatalogView};
 use crate::connection::{PgConnection, PgError};
 use crate::frame::{
     BlockedSession, DatabaseTotals, Grid, PgFrame, PgSession, QueryIdentity, ServerFacts,
@@ -19,9 +19,9 @@ use crate::statements;
 use crate::value::SqlScalar;
 
 /// Texts of statements that are kept.
-const TEXTS_MAX: usize = 5000;
+const TEXTS_MAX: usize = 10_000;
 /// Bytes of a statement's text that are kept.
-const STATEMENT_BYTES: i32 = 2000;
+const STATEMENT_BYTES: i32 = 1000;
 
 /// What a frame is to have besides the sessions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -111,6 +111,7 @@ impl FrameSource {
             let mut connection = PgConnection::open(&self.address)?;
             let rows = connection.once(statements::SERVER)?;
             self.server = server_row(rows.first().ok_or_else(no_row)?);
+            self.server.facts.name = self.address.to_string();
             self.connection = Some(connection);
         }
         Ok(self.connection.as_mut().expect("it was just made"))
@@ -216,11 +217,11 @@ impl FrameSource {
             text = text.replace("{schema}", schema);
         }
         let (columns, rows) = self.run(|connection| connection.named_rows(&text, &[]))?;
-        if rows.len() == ROWS_MAX {
-            frame.missing.push(format!(
-                "{}: only the {ROWS_MAX} rows with the most in all are read",
-                view.name
-            ));
+        let rows_max = view.rows_max();
+        if rows.len() == rows_max {
+            let missing =
+                format!("{}: only the {rows_max} rows with the most in all are read", view.name);
+            frame.missing.push(missing);
         }
         let mut grid = Grid { columns, rows };
         if view.needs_extension {
@@ -255,7 +256,9 @@ impl FrameSource {
             );
             let rows = self.run(|connection| connection.rows(&text, &[&unknown]))?;
             if self.texts.len() + rows.len() > TEXTS_MAX {
-                self.texts.clear();
+                let ids: HashSet<i64> =
+                    grid.rows.iter().filter_map(|row| query_id(grid, row)).collect();
+                self.texts.retain(|id, _| ids.contains(id));
             }
             for row in rows {
                 let text = row[1].text().unwrap_or_default();
@@ -308,8 +311,22 @@ fn server_row(row: &[SqlScalar]) -> ServerRow {
         database: text(&row[4]),
         ..ServerFacts::default()
     };
+    let user = text(&row[5]);
+    let rights = rights((row[7].whole(), row[8].whole()), &user);
     let schema = row[6].text().map(str::to_owned);
-    ServerRow { facts, user: text(&row[5]), schema }
+    ServerRow { facts: ServerFacts { rights, ..facts }, user, schema }
+}
+
+/// Which keys need what, if the role may not signal, or not read all tables. What the server does
+/// not know cannot be granted.
+fn rights((may_signal, may_read): (Option<i64>, Option<i64>), user: &str) -> String {
+    let lacks = [(may_signal, "k K X", "pg_signal_backend"), (may_read, "e", "pg_read_all_data")];
+    let lacks = lacks.into_iter().filter(|(may, ..)| *may == Some(0));
+    let (keys, roles): (Vec<_>, Vec<_>) = lacks.map(|(_, keys, role)| (keys, role)).unzip();
+    match keys.is_empty() {
+        true => String::new(),
+        false => format!("for {}: {}", keys.join(", "), grant(&roles.join(", "), user)),
+    }
 }
 
 fn add_facts(frame: &mut PgFrame, row: &[SqlScalar]) {
@@ -322,7 +339,7 @@ fn add_facts(frame: &mut PgFrame, row: &[SqlScalar]) {
         rollbacks: whole(4),
         blocks_read: whole(5),
         blocks_hit: whole(6),
-        rows_fetched: whole(7),
+        rows_returned: whole(7),
         rows_inserted: whole(8),
         rows_updated: whole(9),
         rows_deleted: whole(10),

@@ -18,7 +18,9 @@ pg_postmaster_start_time(), current_setting('max_connections')::int8, \
 current_database(), current_user::text, \
 (SELECT quote_ident(nspname) FROM pg_catalog.pg_extension \
  JOIN pg_catalog.pg_namespace n ON n.oid = extnamespace \
- WHERE extname = 'pg_stat_statements')";
+ WHERE extname = 'pg_stat_statements'), \
+(SELECT pg_has_role(oid, 'USAGE') FROM pg_catalog.pg_roles WHERE rolname = 'pg_signal_backend'), \
+(SELECT pg_has_role(oid, 'USAGE') FROM pg_catalog.pg_roles WHERE rolname = 'pg_read_all_data')";
 
 /// The server as a whole, in one row.
 pub(crate) fn server_facts(version: i64) -> String {
@@ -32,7 +34,7 @@ pub(crate) fn server_facts(version: i64) -> String {
          CASE WHEN NOT pg_is_in_recovery() THEN NULL WHEN {received} THEN 0 \
          ELSE extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp())::float8 END, \
          sum(xact_commit)::int8, sum(xact_rollback)::int8, sum(blks_read)::int8, \
-         sum(blks_hit)::int8, sum(tup_fetched)::int8, sum(tup_inserted)::int8, \
+         sum(blks_hit)::int8, sum(tup_returned)::int8, sum(tup_inserted)::int8, \
          sum(tup_updated)::int8, sum(tup_deleted)::int8, sum(temp_bytes)::int8, \
          sum(deadlocks)::int8, \
          greatest((SELECT max(age(transaction)) FROM pg_catalog.pg_prepared_xacts), \

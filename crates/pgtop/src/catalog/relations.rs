@@ -15,6 +15,7 @@ pub(super) static DATABASES: CatalogView = CatalogView {
         ("rollbacks/s", Shown::Rate("rollbacks", Quantity::Count)),
         ("hit%", Shown::ShareOfBoth("blocks_hit", "blocks_read")),
         ("reads/s", Shown::Rate("blocks_read", Quantity::Count)),
+        ("returned/s", Shown::Rate("returned", Quantity::Count)),
         ("fetched/s", Shown::Rate("fetched", Quantity::Count)),
         ("inserted/s", Shown::Rate("inserted", Quantity::Count)),
         ("updated/s", Shown::Rate("updated", Quantity::Count)),
@@ -29,7 +30,8 @@ pub(super) static DATABASES: CatalogView = CatalogView {
     statement: |_| {
         "SELECT s.datname AS database, s.numbackends AS sessions, s.xact_commit AS commits, \
          s.xact_rollback AS rollbacks, s.blks_hit AS blocks_hit, s.blks_read AS blocks_read, \
-         s.tup_fetched AS fetched, s.tup_inserted AS inserted, s.tup_updated AS updated, \
+         s.tup_returned AS returned, s.tup_fetched AS fetched, s.tup_inserted AS inserted, \
+         s.tup_updated AS updated, \
          s.tup_deleted AS deleted, s.temp_bytes AS temp_bytes, s.deadlocks AS deadlocks, \
          age(d.datfrozenxid)::int8 AS xid_age, s.stats_reset AS stats_reset \
          FROM pg_catalog.pg_stat_database s \

@@ -3,10 +3,13 @@
 //!
 //! Texts and gauges are shown as they stand, and of counters what was counted since the frame
 //! before. A column `stats_reset` says when a row's counters began. Bound: at most `ROWS_MAX` rows
-//! of a view are read.
+//! of a view are read, or `STATEMENTS_MAX`.
 
 /// Rows of a view that are read at most.
-pub(crate) const ROWS_MAX: usize = 1000;
+const ROWS_MAX: usize = 1000;
+/// Statements that are read at most: as many as the server keeps, unless `pg_stat_statements.max`
+/// says more. So one that is busy for the first time is among them.
+pub(crate) const STATEMENTS_MAX: usize = 5000;
 
 /// How a number reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,4 +66,11 @@ pub(crate) struct CatalogView {
     pub(crate) needs_extension: bool,
     /// Returns its statement for a version; the schema of the extension stands as `{schema}`.
     pub(crate) statement: fn(i64) -> String,
+}
+
+impl CatalogView {
+    /// Returns how many rows are read at most.
+    pub(crate) fn rows_max(&self) -> usize {
+        if self.needs_extension { STATEMENTS_MAX } else { ROWS_MAX }
+    }
 }

@@ -8,8 +8,6 @@
 
 use std::collections::HashMap;
 
-use screen::Ink;
-
 use super::frames::ViewedFrames;
 use crate::catalog::{CatalogView, Shown};
 use crate::filter::SessionFilter;
@@ -63,7 +61,7 @@ pub(super) fn listing(
     }
     let rows = grid.rows.iter().map(|row| {
         let cells = view.columns.iter().map(|(_, shown)| grown.cell(view, row, *shown));
-        ListRow { cells: cells.collect(), ink: Ink::Plain, session: None }
+        ListRow { cells: cells.collect(), ..ListRow::default() }
     });
     let is_met = |row: &ListRow| {
         filter.text.as_ref().is_none_or(|wanted| row.cells.iter().any(|it| wanted.is_met(&it.text)))
