@@ -38,6 +38,17 @@ pub(crate) fn seconds(seconds: f64) -> String {
     if seconds.abs() < 10.0 { format!("{seconds:.1}") } else { format!("{seconds:.0}") }
 }
 
+/// Such as `74 s`, `12 min`, `1 h 14 min`: a span of whole seconds.
+pub(crate) fn span(seconds: i64) -> String {
+    match seconds.max(0) {
+        short @ ..120 => format!("{short} s"),
+        it @ ..7200 if it % 60 == 0 => format!("{} min", it / 60),
+        it @ ..7200 => format!("{} min {} s", it / 60, it % 60),
+        it if it / 60 % 60 == 0 => format!("{} h", it / 3600),
+        it => format!("{} h {} min", it / 3600, it / 60 % 60),
+    }
+}
+
 /// Such as `3+02:10:59`: days, hours, minutes, seconds.
 pub(crate) fn uptime(seconds: i64) -> String {
     let seconds = seconds.max(0);

@@ -16,7 +16,7 @@ mod report;
 mod strace;
 mod written;
 
-pub(crate) use audited::recorder as action_recorder;
+pub(crate) use audited::{is_unrecorded, recorder as action_recorder};
 
 use std::process::ExitCode;
 

@@ -219,9 +219,11 @@ pub(super) fn looked_after(dialog: &mut TopDialog, tab: usize, frame: &PgFrame) 
         }
     }
     let (after, still_runs) = (lines(queries), queries.iter().any(|query| query.still_runs));
-    if let Some((ink, text)) = dialog.message.as_mut().filter(|(_, text)| *text == before) {
-        *ink = if still_runs { Ink::Second } else { *ink };
-        *text = after;
+    if let Some(message) = dialog.message.as_ref().filter(|message| message.text == before) {
+        let ink = if still_runs { Ink::Second } else { message.ink };
+        if after != before {
+            dialog.say(ink, after);
+        }
     } else if let Some(notice) = &mut dialog.notice
         && notice.title == SIGNALLED
     {

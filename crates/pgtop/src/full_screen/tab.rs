@@ -1,6 +1,7 @@
 //! What is known of one server: its last frames, its history, and which queries were cancelled.
 //!
-//! Bounds: `FRAMES_MAX` frames that were shown, and an hour of samples; of a recording a day.
+//! Bounds: `FRAMES_MAX` frames that were shown, fewer where they have more than `ROWS_MAX` rows of
+//! catalogs. An hour of samples; of a recording a day.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -10,8 +11,20 @@ use crate::view::PgView;
 
 /// Frames to step back in.
 const FRAMES_MAX: usize = 60;
+/// Rows of catalogs in them.
+const ROWS_MAX: usize = 60_000;
 const HISTORY_SECONDS: usize = 3600;
 const REPLAY_SECONDS: usize = 86_400;
+
+/// A server that cannot be read.
+pub(super) struct LostServer {
+    /// Since when, by this machine's clock.
+    pub(super) since_us: i64,
+    /// Such as `GONE`.
+    pub(super) what: &'static str,
+    /// Why, and what is done.
+    pub(super) reason: String,
+}
 
 /// One server.
 pub(super) struct ServerTab {
@@ -21,12 +34,17 @@ pub(super) struct ServerTab {
     /// By how many frames what is shown is behind the newest.
     pub(super) back: usize,
     pub(super) history: WaitHistory,
-    /// Why it cannot be read.
-    pub(super) lost: Option<String>,
+    /// Why it cannot be read, if so.
+    pub(super) lost: Option<LostServer>,
     /// What counters are counted from, instead of the frame before.
     baseline: Option<PgFrame>,
     /// Queries that a cancel was tried on.
     pub(super) cancelled: HashSet<QueryIdentity>,
+}
+
+/// The rows of catalogs that a frame has.
+fn rows(frame: &PgFrame) -> usize {
+    frame.grids.values().map(|grid| grid.rows.len()).sum()
 }
 
 impl ServerTab {
@@ -47,13 +65,17 @@ impl ServerTab {
     pub(super) fn push(&mut self, frame: PgFrame, stays: bool) {
         let ids: HashSet<QueryIdentity> = frame.sessions.iter().map(|it| it.identity).collect();
         self.cancelled.retain(|identity| ids.contains(identity));
-        if self.frames.len() == FRAMES_MAX {
+        self.frames.push_back(frame);
+        // One frame is shown, and one is counted from.
+        while self.frames.len() > FRAMES_MAX
+            || (self.frames.len() > 2 && self.frames.iter().map(rows).sum::<usize>() > ROWS_MAX)
+        {
             self.frames.pop_front();
         }
-        self.frames.push_back(frame);
         if stays {
             self.back = (self.back + 1).min(self.frames.len() - 1);
         }
+        self.back = self.back.min(self.frames.len() - 1);
     }
 
     /// Shows a place of a recording.

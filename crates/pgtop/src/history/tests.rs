@@ -36,8 +36,8 @@ fn a_chart_has_mean_busy_sessions_by_level_and_the_same_sum_on_each() {
     history.push(&frame(13, vec![lock("bob")]));
     let window = WaitWindow { end_us: 14_000_000, bar_us: 2_000_000, bars: 3 };
     let chart = history.chart(window, &[]);
-    assert_eq!(chart.labels, ["Lock", "IO", "CPU"]);
-    let bars = [None, Some(vec![0.5, 1.0, 0.5]), Some(vec![3.0, 0.0, 0.0])];
+    assert_eq!(chart.labels, ["CPU", "IO", "Lock"]);
+    let bars = [None, Some(vec![0.5, 1.0, 0.5]), Some(vec![0.0, 0.0, 3.0])];
     assert_eq!(chart.bars, bars);
 
     let path = ["Lock", "tuple", "UPDATE t SET a = ?"].map(str::to_owned);

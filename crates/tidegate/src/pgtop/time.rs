@@ -1,4 +1,9 @@
-//! The time of day on this machine, for screens and logs.
+//! The time on this machine, for screens and logs.
+
+/// Microseconds since 1970.
+pub(super) fn now_us() -> i64 {
+    i64::try_from(stdx::unix_micros()).expect("the year is below 292,000")
+}
 
 /// The time of day on this machine, such as `14:05:09`.
 pub(super) fn time_of_day(time_us: i64) -> String {
