@@ -128,7 +128,9 @@ impl FrameSource {
             })
         })?;
         let mut frame = PgFrame { server: self.server.facts.clone(), ..PgFrame::default() };
-        add_facts(&mut frame, facts.first().ok_or_else(no_row)?);
+        let facts = facts.first().ok_or_else(no_row)?;
+        add_facts(&mut frame, facts);
+        frame.server.rights = rights([facts[15].whole(), facts[16].whole()], self.user());
         frame.sessions = sessions.iter().map(|row| session(row)).collect();
         let version = self.version();
         if version < statements::FULL_FROM {
@@ -311,15 +313,13 @@ fn server_row(row: &[SqlScalar]) -> ServerRow {
         database: text(&row[4]),
         ..ServerFacts::default()
     };
-    let user = text(&row[5]);
-    let rights = rights((row[7].whole(), row[8].whole()), &user);
     let schema = row[6].text().map(str::to_owned);
-    ServerRow { facts: ServerFacts { rights, ..facts }, user, schema }
+    ServerRow { facts, user: text(&row[5]), schema }
 }
 
 /// Which keys need what, if the role may not signal, or not read all tables. What the server does
 /// not know cannot be granted.
-fn rights((may_signal, may_read): (Option<i64>, Option<i64>), user: &str) -> String {
+fn rights([may_signal, may_read]: [Option<i64>; 2], user: &str) -> String {
     let lacks = [(may_signal, "k K X", "pg_signal_backend"), (may_read, "e", "pg_read_all_data")];
     let lacks = lacks.into_iter().filter(|(may, ..)| *may == Some(0));
     let (keys, roles): (Vec<_>, Vec<_>) = lacks.map(|(_, keys, role)| (keys, role)).unzip();

@@ -18,9 +18,7 @@ pg_postmaster_start_time(), current_setting('max_connections')::int8, \
 current_database(), current_user::text, \
 (SELECT quote_ident(nspname) FROM pg_catalog.pg_extension \
  JOIN pg_catalog.pg_namespace n ON n.oid = extnamespace \
- WHERE extname = 'pg_stat_statements'), \
-(SELECT pg_has_role(oid, 'USAGE') FROM pg_catalog.pg_roles WHERE rolname = 'pg_signal_backend'), \
-(SELECT pg_has_role(oid, 'USAGE') FROM pg_catalog.pg_roles WHERE rolname = 'pg_read_all_data')";
+ WHERE extname = 'pg_stat_statements')";
 
 /// The server as a whole, in one row.
 pub(crate) fn server_facts(version: i64) -> String {
@@ -40,8 +38,16 @@ pub(crate) fn server_facts(version: i64) -> String {
          greatest((SELECT max(age(transaction)) FROM pg_catalog.pg_prepared_xacts), \
          (SELECT max(greatest(age(xmin), age(catalog_xmin))) \
          FROM pg_catalog.pg_replication_slots))::int8, \
-         (SELECT min(prepared) FROM pg_catalog.pg_prepared_xacts) FROM pg_catalog.pg_stat_database"
+         (SELECT min(prepared) FROM pg_catalog.pg_prepared_xacts), {}, {} \
+         FROM pg_catalog.pg_stat_database",
+        has_role("pg_signal_backend"),
+        has_role("pg_read_all_data")
     )
+}
+
+/// Whether this role has the rights of another; NULL where there is no such role.
+fn has_role(role: &str) -> String {
+    format!("(SELECT pg_has_role(oid, 'USAGE') FROM pg_catalog.pg_roles WHERE rolname = '{role}')")
 }
 
 /// All sessions but ours. `$1` is how many bytes of a query are read; of an idle session's last

@@ -1,7 +1,7 @@
 //! Says how far commands are: which of a command's counters counts in which phase.
 //!
-//! A command counts blocks in one phase, and tuples, indexes or sessions in the next. What it counted
-//! before it leaves as it was, or sets to 0.
+//! A command counts blocks in one phase, and tuples, indexes or sessions in the next. What it
+//! counted before it leaves as it was, or sets to 0.
 //! Invariant: `done` and `whole` are those of the phase, in the unit beside them. `whole` is NULL
 //! where the command does not know it.
 
