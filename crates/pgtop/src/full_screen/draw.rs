@@ -44,8 +44,7 @@ impl TopScreen {
 
 /// Draws a text, and says which part of it is to be seen.
 fn text_over(notice: &TopNotice, pane: &mut Pane<'_>) {
-    let columns = pane.columns().max(1);
-    let lines: Vec<String> = notice.text.lines().flat_map(|line| folded(line, columns)).collect();
+    let lines = lines_of(notice, pane.columns());
     let rows = pane.rows().saturating_sub(1);
     let first = notice.first.min(lines.len().saturating_sub(rows));
     let last = (first + rows).min(lines.len());
@@ -57,6 +56,11 @@ fn text_over(notice: &TopNotice, pane: &mut Pane<'_>) {
     for (at, line) in lines[first..last].iter().enumerate() {
         pane.text((at + 1, 0), Ink::Plain, line);
     }
+}
+
+/// The lines that a text has in so many columns.
+pub(super) fn lines_of(notice: &TopNotice, columns: usize) -> Vec<String> {
+    notice.text.lines().flat_map(|line| folded(line, columns.max(1))).collect()
 }
 
 /// A line in pieces of so many columns. Plans are indented, so no space is taken away.

@@ -6,6 +6,7 @@
 use screen::{EntryLine, Ink, Input, Key, padded};
 
 use super::dialog::{FilterField, TopPrompt};
+use super::draw::lines_of;
 use super::event::{SeekStep, TopAction};
 use super::prompts;
 use super::state::TopScreen;
@@ -310,12 +311,14 @@ fn in_waits(screen: &mut TopScreen, key: Key) {
 
 fn in_notice(screen: &mut TopScreen, key: Key) -> Option<TopAction> {
     let page = screen.list_rows().max(1);
+    let columns = screen.options.size.0;
     let notice = screen.dialog.notice.as_mut()?;
+    let last = lines_of(notice, columns).len().saturating_sub(page);
     match key {
         Key::Up => notice.first = notice.first.saturating_sub(1),
-        Key::Down => notice.first += 1,
+        Key::Down => notice.first = (notice.first + 1).min(last),
         Key::PageUp => notice.first = notice.first.saturating_sub(page),
-        Key::PageDown => notice.first += page,
+        Key::PageDown => notice.first = (notice.first + page).min(last),
         Key::Home => notice.first = 0,
         Key::Char('y') => return Some(TopAction::Copy(notice.text.clone())),
         _ => screen.dialog.notice = None,

@@ -340,6 +340,10 @@ fn all_keys_are_to_be_seen_in_24_rows_and_q_closes_them_without_leaving() {
     screen.apply(TopEvent::Input(Input::Key(Key::PageDown)));
     let help = text(&screen, 40, 24);
     assert!(help.contains("14 to 30 of 30") && help.contains("quit; in a text"), "{help}");
+    // Beyond the end there is nothing to come back from.
+    (0..5).for_each(|_| drop(screen.apply(TopEvent::Input(Input::Key(Key::PageDown)))));
+    screen.apply(TopEvent::Input(Input::Key(Key::Up)));
+    assert!(text(&screen, 40, 24).contains("13 to 29 of 30"));
     assert_eq!(press(&mut screen, "q"), None);
     assert_eq!(press(&mut screen, "q"), Some(TopAction::Quit));
 }
