@@ -148,6 +148,9 @@ pub struct SessionClient {
     pub database: String,
     /// The client's address; empty for a local socket.
     pub address: String,
+    /// The name of this address, where it was looked up.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub host_name: String,
     /// What the client calls itself.
     pub application: String,
 }

@@ -362,6 +362,7 @@ fn session(row: &[SqlScalar]) -> PgSession {
             user: text(&row[3]),
             database: text(&row[4]),
             address: text(&row[5]),
+            host_name: String::new(),
             application: text(&row[6]),
         },
         transaction_start_us: row[7].whole(),

@@ -111,7 +111,7 @@ pub(crate) struct LookArgs {
     /// Leave them out.
     #[arg(long, visible_alias = "noidle")]
     pub no_idle: bool,
-    /// pgtop's, which is refused: names of addresses are not looked up.
+    /// Show the names of clients' addresses, as `/etc/hosts` and name servers have them.
     #[arg(short, long)]
     pub resolve: bool,
 }

@@ -17,6 +17,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::alerts::AlertSender;
 use super::counts::CountSender;
+use super::names::ClientNames;
 use super::replay::Replay;
 use super::settings::{TopLook, TopSettings};
 use super::time;
@@ -64,6 +65,7 @@ pub(super) fn watch(args: &PgtopArgs, settings: TopSettings) -> Result<()> {
     let screen = TopScreen::new(options);
     let (sender, events): (Sender<TopEvent>, _) = mpsc::channel();
     let slow = Arc::new(Mutex::new(SlowWatch::new(settings.slow_threshold_s)));
+    let client_names = settings.has_names.then(ClientNames::start).transpose()?.map(Arc::new);
     let mut handles = Vec::new();
     for (tab, address) in settings.addresses.iter().enumerate() {
         let threshold = settings.slow_threshold_s;
@@ -75,6 +77,7 @@ pub(super) fn watch(args: &PgtopArgs, settings: TopSettings) -> Result<()> {
             alerts: Arc::clone(&alerts),
             counts,
             recorder: recorder.clone(),
+            names: client_names.clone(),
             unrecorded: None,
         };
         let plan = WatchPlan {

@@ -37,6 +37,8 @@ pub(super) struct TopSettings {
     pub(super) slow_log: Option<PathBuf>,
     pub(super) is_batch: bool,
     pub(super) is_json: bool,
+    /// Whether names of clients' addresses are looked up.
+    pub(super) has_names: bool,
 }
 
 impl TopSettings {
@@ -76,9 +78,6 @@ pub(super) struct TopLook {
 /// What is wrong with them.
 pub(super) fn expect_sense(args: &PgtopArgs, settings: &TopSettings) -> Result<()> {
     let output = &args.output;
-    if args.look.resolve {
-        bail!(Misuse(anyhow!("`--resolve` looks no name up: addresses are shown; leave it out")));
-    }
     if args.look.batch && output.replay.is_some() {
         bail!(Misuse(anyhow!("`--replay` shows a screen, and `-b` prints a frame: use one")));
     }
@@ -137,6 +136,7 @@ pub(super) fn read(args: &PgtopArgs) -> Result<TopSettings> {
         slow_log,
         is_batch: args.look.batch || config.is_batch == Some(true),
         is_json: args.look.format == "json",
+        has_names: args.look.resolve,
     })
 }
 

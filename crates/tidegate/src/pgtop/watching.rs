@@ -22,6 +22,7 @@ use stdx::Backoff;
 
 use super::alerts::AlertSender;
 use super::counts::CountSender;
+use super::names::ClientNames;
 use super::trail::SignalTrail;
 
 const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
@@ -46,6 +47,8 @@ pub(super) struct FrameOutputs {
     pub(super) alerts: Arc<AlertSender>,
     pub(super) counts: Option<CountSender>,
     pub(super) recorder: Option<Arc<Mutex<FrameRecorder>>>,
+    /// The names of clients' addresses, if they are wanted.
+    pub(super) names: Option<Arc<ClientNames>>,
     /// Why frames are not recorded any more.
     pub(super) unrecorded: Option<String>,
 }
@@ -146,6 +149,7 @@ impl WatchThread {
         }
         let mut frame = self.source.frame(&request)?;
         let outputs = &mut self.outputs;
+        outputs.names.iter().for_each(|names| names.put_into(&mut frame));
         let mut slow = outputs.slow.lock().unwrap_or_else(PoisonError::into_inner);
         let crossings = slow.crossings(&self.plan.address.host, &frame);
         drop(slow);

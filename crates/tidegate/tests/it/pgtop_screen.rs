@@ -318,6 +318,26 @@ fn a_recording_shows_any_past_moment_and_what_sessions_waited_for() {
 }
 
 #[test]
+fn addresses_are_shown_by_their_names_where_that_is_wanted() {
+    let home = TempDir::new().unwrap();
+    let server = Postgres::start();
+    let url = server.database();
+    let mut idle = server.session(&url);
+    idle.ask("BEGIN").unwrap();
+    let mut screen = screen(&["-r", &without_password(&url)], (110, 12), home.path());
+    screen.wait_for(&[" localhost ", "Idle xact"]);
+    // Both are what a filter may say.
+    for host in ["localhost", "127.0.0.1"] {
+        screen.press(&format!("h\x15{host}\r"));
+        screen.wait_for(&[&format!("filter: host={host}"), "Idle xact"]);
+    }
+    screen.press("h\x15elsewhere\r");
+    screen.wait_for(&["filter: host=elsewhere", "nothing to show"]);
+    screen.press("q");
+    screen.end();
+}
+
+#[test]
 fn a_recording_of_two_databases_has_both_as_tabs_at_the_same_moment() {
     let home = TempDir::new().unwrap();
     let server = Postgres::start();
