@@ -77,6 +77,13 @@ impl PgView {
         Self::ALL.into_iter().find(|view| view.name() == name)
     }
 
+    /// Returns the names of all, as a sentence lists them.
+    pub fn names() -> String {
+        let names = Self::ALL.map(Self::name);
+        let (last, others) = names.split_last().expect("there are views");
+        format!("{} or {last}", others.join(", "))
+    }
+
     /// Returns whether it needs to know who blocks whom.
     pub fn needs_locks(self) -> bool {
         matches!(self, Self::Waiting | Self::Blocking | Self::Locks)

@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use ::pgtop::PgView;
 use clap::{ArgAction, Args};
 
 pub(super) const EXAMPLE: &str = "\
@@ -89,9 +90,8 @@ pub(crate) struct LookArgs {
     /// How a printed frame reads.
     #[arg(long, value_parser = ["text", "json"], default_value = "text")]
     pub format: String,
-    /// The view to begin with: running, waiting, blocking, locks, statements, waits, io,
-    /// replication, progress, databases, tables or indexes.
-    #[arg(long, value_name = "VIEW")]
+    /// The view to begin with.
+    #[arg(long, value_name = "VIEW", help = format!("The view to begin with: {}", PgView::names()))]
     pub view: Option<String>,
     /// Use colours.
     #[arg(long, overrides_with = "no_color")]

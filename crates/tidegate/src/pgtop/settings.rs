@@ -198,8 +198,7 @@ fn look(args: &PgtopArgs, config: &TopConfig) -> Result<TopLook> {
     let view = match look.view.as_deref().or(config.view.as_deref()) {
         None => PgView::default(),
         Some(name) => view(name).ok_or_else(|| {
-            let names: Vec<&str> = PgView::ALL.into_iter().map(PgView::name).collect();
-            Misuse(anyhow!("there is no view `{name}`; views are {}", names.join(", ")))
+            Misuse(anyhow!("there is no view `{name}`; it is {}", PgView::names()))
         })?,
     };
     let mut order = view.order();
