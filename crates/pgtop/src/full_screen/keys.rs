@@ -16,7 +16,7 @@ use crate::view::PgView;
 const BARS_MAX: usize = 500;
 
 pub(super) const KEYS: [(&str, &str); 30] = [
-    ("1 to 9, 0, -, =", "views, in the order of the first line"),
+    ("1 to 9, 0, -, =, w", "views, in the order of the first line"),
     ("Tab", "the next view"),
     ("t, m, c", "pgtop's: running, databases, statements"),
     ("arrows, PgUp, PgDn", "move; in waits: right drills down, left goes back"),
