@@ -203,7 +203,7 @@ impl FrameSource {
             frame.missing.push(missing);
             return Ok(());
         }
-        let mut text = (view.statement)(self.version());
+        let mut text = format!("{} LIMIT {ROWS_MAX}", (view.statement)(self.version()));
         if view.needs_extension {
             let Some(schema) = &self.server.schema else {
                 let database = &self.server.facts.database;
@@ -217,10 +217,7 @@ impl FrameSource {
         }
         let (columns, rows) = self.run(|connection| connection.named_rows(&text, &[]))?;
         if rows.len() == ROWS_MAX {
-            frame.missing.push(format!(
-                "{}: only the {ROWS_MAX} rows with the most in all are read",
-                view.name
-            ));
+            frame.missing.push(format!("{}: only {ROWS_MAX} rows are read", view.name));
         }
         let mut grid = Grid { columns, rows };
         if view.needs_extension {

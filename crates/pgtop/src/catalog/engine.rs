@@ -49,7 +49,7 @@ pub(super) static STATEMENTS: CatalogView = CatalogView {
              FROM {{schema}}.pg_stat_statements(false) s \
              LEFT JOIN pg_catalog.pg_roles r ON r.oid = s.userid \
              LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid \
-             ORDER BY s.total_exec_time DESC LIMIT 1000"
+             ORDER BY s.total_exec_time DESC"
         )
     },
 };

@@ -2,8 +2,9 @@
 //! what is shown.
 //!
 //! Texts and gauges are shown as they stand, and of counters what was counted since the frame
-//! before. A column `stats_reset` says when a row's counters began. Bound: at most `ROWS_MAX` rows
-//! of a view are read.
+//! before. A column `stats_reset` says when a row's counters began.
+//! Bound: of a view `ROWS_MAX` rows are read, and the frame says so when there may be more. Where
+//! there can be many, the statement puts those with the most in all first.
 
 /// Rows of a view that are read at most.
 pub(crate) const ROWS_MAX: usize = 1000;
@@ -61,6 +62,7 @@ pub(crate) struct CatalogView {
     pub(crate) from: i64,
     /// Whether it needs the extension `pg_stat_statements`.
     pub(crate) needs_extension: bool,
-    /// Returns its statement for a version; the schema of the extension stands as `{schema}`.
+    /// Returns its statement for a version, without a `LIMIT`; the schema of the extension stands
+    /// as `{schema}`.
     pub(crate) statement: fn(i64) -> String,
 }

@@ -387,3 +387,20 @@ fn checkpoints_buffers_and_wal_are_those_of_psql_and_one_reset_is_not_that_of_th
     assert_eq!(number(&listed, "checkpoints on request", "count"), 0.0);
     assert!(number(&listed, "WAL records", "bytes in all") < counted, "{listed:?}");
 }
+
+#[test]
+fn of_more_rows_than_the_bound_those_with_the_most_are_read_and_the_frame_says_so() {
+    let server = Postgres::start();
+    let url = server.database();
+    let many = "DO $$ BEGIN FOR g IN 1..1001 LOOP EXECUTE format('CREATE TABLE t%s (v int)', g); \
+                END LOOP; END $$";
+    server.query(&url, many);
+    server.query(&url, "INSERT INTO t1001 VALUES (1)");
+    until(&server, &url, OTHER_CLIENTS, "0");
+    let mut source = source(&url);
+    let frame = source.frame(&request(&[PgView::Tables])).unwrap();
+    assert_eq!(frame.missing, ["tables: only 1000 rows are read"]);
+    let grid = &frame.grids["tables"];
+    assert_eq!(grid.rows.len(), 1000);
+    assert_eq!(grid.value(&grid.rows[0], "table").shown(), "public.t1001");
+}
