@@ -113,7 +113,7 @@ pub(super) static REPLICATION: CatalogView = CatalogView {
     columns: &[
         ("kind", Shown::Label("kind")),
         ("name", Shown::Label("name")),
-        ("pid", Shown::Gauge("pid", Quantity::Count)),
+        ("pid", Shown::Gauge("pid", Quantity::Id)),
         ("client", Shown::Label("client")),
         ("state", Shown::Label("state")),
         ("sync", Shown::Label("sync")),
@@ -152,7 +152,7 @@ pub(super) static PROGRESS: CatalogView = CatalogView {
     name: "progress",
     keys: &["pid", "command"],
     columns: &[
-        ("pid", Shown::Gauge("pid", Quantity::Count)),
+        ("pid", Shown::Gauge("pid", Quantity::Id)),
         ("command", Shown::Label("command")),
         ("database", Shown::Label("database")),
         ("relation", Shown::Label("relation")),

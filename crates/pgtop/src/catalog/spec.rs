@@ -12,6 +12,8 @@ pub(crate) const ROWS_MAX: usize = 1000;
 /// How a number reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quantity {
+    /// A number that names something: digit by digit.
+    Id,
     Count,
     Bytes,
     Milliseconds,
