@@ -76,9 +76,14 @@ impl PgView {
         }
     }
 
-    /// Returns a view by its name.
+    /// Returns a view by its name, or by what pgtop calls its mode.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|view| view.name() == name)
+        match name {
+            "t" | "thread" => Some(Self::Running),
+            "m" | "qps" => Some(Self::Databases),
+            "c" | "cmd" => Some(Self::Statements),
+            name => Self::ALL.into_iter().find(|view| view.name() == name),
+        }
     }
 
     /// Returns the names of all, as a sentence lists them.
