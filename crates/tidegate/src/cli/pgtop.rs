@@ -1,7 +1,7 @@
 //! Declares the arguments of `tidegate pgtop`.
 //!
-//! Names are pgtop's, so that its users need no others; `-h` is the host, as there. All of them
-//! win over the configuration file.
+//! Names are pgtop's where it has the option, so that its users need no others; `-h` is the host, as
+//! there. All of them win over the configuration file.
 
 use std::path::PathBuf;
 
@@ -128,7 +128,7 @@ pub(crate) struct OutputArgs {
     /// Where slow queries are appended [default: pgtop.log, where a threshold or webhook is given].
     #[arg(long, value_name = "FILE")]
     pub slow_log: Option<PathBuf>,
-    /// Record frames, each second.
+    /// Record frames of one server, each second.
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     pub record: Option<PathBuf>,
     /// Bytes of a recording at most; the oldest half goes.

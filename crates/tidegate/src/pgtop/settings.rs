@@ -70,7 +70,8 @@ pub(super) struct TopLook {
     pub(super) style: Style,
 }
 
-/// Looks whether options go together.
+/// Looks whether options go together, and whether the threshold and the webhook are any, from
+/// wherever they come. What [`read`] needs itself it has looked at.
 ///
 /// # Errors
 /// What is wrong with them.
@@ -88,6 +89,9 @@ pub(super) fn expect_sense(args: &PgtopArgs, settings: &TopSettings) -> Result<(
     ];
     if let Some((name, _)) = given.into_iter().find(|(_, is_given)| is_batch && *is_given) {
         bail!(Misuse(anyhow!("`{name}` needs the screen: leave out `-b` (batchmode)")));
+    }
+    if output.record.is_some() && settings.addresses.len() > 1 {
+        bail!(Misuse(anyhow!("`--record` is for one server: start a pgtop for each")));
     }
     if is_batch && settings.look.view == PgView::Waits {
         bail!(Misuse(anyhow!("waits are sampled over time: leave out `-b` (batchmode)")));
