@@ -7,6 +7,7 @@
 //! read is bounded, and so is what is kept. No password is in anything that is shown or written.
 //! Refuses: the environment, the audit trail, HTTP, and threads; the binary has them.
 
+mod activity;
 mod address;
 mod batch;
 mod catalog;
@@ -24,7 +25,6 @@ mod record;
 mod sample;
 mod signal;
 mod slow;
-mod statements;
 mod tls;
 mod units;
 mod value;

@@ -8,6 +8,7 @@
 
 use std::collections::HashMap;
 
+use crate::activity;
 use crate::address::PgAddress;
 use crate::catalog::{self, CatalogView, ROWS_MAX};
 use crate::connection::{PgConnection, PgError};
@@ -15,7 +16,6 @@ use crate::frame::{
     BlockedSession, DatabaseTotals, Grid, PgFrame, PgSession, QueryIdentity, ServerFacts,
     SessionClient,
 };
-use crate::statements;
 use crate::value::SqlScalar;
 
 /// Texts of statements that are kept.
@@ -109,7 +109,7 @@ impl FrameSource {
     fn connected(&mut self) -> Result<&mut PgConnection, PgError> {
         if self.connection.is_none() {
             let mut connection = PgConnection::open(&self.address)?;
-            let rows = connection.once(statements::SERVER)?;
+            let rows = connection.once(activity::SERVER)?;
             self.server = server_row(rows.first().ok_or_else(no_row)?);
             self.connection = Some(connection);
         }
@@ -120,9 +120,9 @@ impl FrameSource {
         let (facts, sessions) = self.run(|_| Ok(())).and_then(|()| {
             let version = self.version();
             self.run(|connection| {
-                let facts = connection.rows(&statements::server_facts(version), &[])?;
+                let facts = connection.rows(&activity::server_facts(version), &[])?;
                 let sessions =
-                    connection.rows(&statements::activity(version), &[&request.text_bytes])?;
+                    connection.rows(&activity::sessions(version), &[&request.text_bytes])?;
                 Ok((facts, sessions))
             })
         })?;
@@ -130,10 +130,10 @@ impl FrameSource {
         add_facts(&mut frame, facts.first().ok_or_else(no_row)?);
         frame.sessions = sessions.iter().map(|row| session(row)).collect();
         let version = self.version();
-        if version < statements::FULL_FROM {
+        if version < activity::FULL_FROM {
             let text = "before PostgreSQL 13 only the activity is shown, unverified";
             frame.missing.push(text.to_owned());
-        } else if version > statements::KNOWN_TO {
+        } else if version > activity::KNOWN_TO {
             let text = "this PostgreSQL is newer than 18; figures that it counts anew may be wrong";
             frame.missing.push(text.to_owned());
         }
@@ -178,7 +178,7 @@ impl FrameSource {
         if waiting.is_empty() {
             return Ok(());
         }
-        let text = statements::blocking(self.version());
+        let text = activity::blocking(self.version());
         let rows = self.run(|connection| connection.rows(&text, &[&waiting]))?;
         for row in rows {
             let pid = row[0].whole();

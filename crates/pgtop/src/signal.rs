@@ -19,10 +19,10 @@
 
 use tokio_postgres::types::ToSql;
 
+use crate::activity;
 use crate::connection::PgError;
 use crate::frame::{PgSession, QueryIdentity};
 use crate::sample::{FrameSource, grant};
-use crate::statements;
 use crate::value::ServerTime;
 
 /// What is done to a session.
@@ -243,7 +243,7 @@ impl FrameSource {
         let start = ServerTime(identity.backend_start_us);
         let query = identity.query_start_us.map(ServerTime);
         let rows = self.run(|connection| {
-            connection.rows(statements::WHOLE_TEXT, &[&identity.pid, &start, &query])
+            connection.rows(activity::WHOLE_TEXT, &[&identity.pid, &start, &query])
         })?;
         Ok(rows.first().map(|row| {
             let text = row[0].text().unwrap_or_default().to_owned();
