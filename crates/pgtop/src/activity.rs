@@ -42,8 +42,8 @@ pub(crate) fn server_facts(version: i64) -> String {
     )
 }
 
-/// All sessions and workers but ours. `$1` is how many bytes of a query are read; of an idle session's last
-/// one 120 are enough.
+/// All sessions and workers but ours. `$1` is how many bytes of a query are read; of an idle
+/// session's last one 120 are enough.
 pub(crate) fn sessions(version: i64) -> String {
     let from = |least: i64, column: &'static str, none: &'static str| {
         if version >= least { column } else { none }

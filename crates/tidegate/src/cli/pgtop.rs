@@ -1,7 +1,7 @@
 //! Declares the arguments of `tidegate pgtop`.
 //!
-//! Names are pgtop's where it has the option, so that its users need no others; `-h` is the host, as
-//! there. All of them win over the configuration file.
+//! Names are pgtop's where it has the option, so that its users need no others; `-h` is the host,
+//! as there. All of them win over the configuration file.
 
 use std::path::PathBuf;
 
