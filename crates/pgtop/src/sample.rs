@@ -39,9 +39,11 @@ pub struct FrameSource {
     address: PgAddress,
     connection: Option<PgConnection>,
     server: ServerRow,
+    /// Texts of statements by their query id. At the bound all are forgotten and read anew, so one
+    /// frame may lack some.
     texts: HashMap<i64, String>,
-    /// Statements of connections that are gone.
-    before: i64,
+    /// Statements that ran on connections that are gone.
+    ran_before: i64,
 }
 
 /// What is asked once for each connection.
@@ -57,7 +59,7 @@ impl FrameSource {
     /// A source that is not connected yet.
     pub fn new(address: PgAddress) -> Self {
         let (connection, server) = (None, ServerRow::default());
-        Self { address, connection, server, texts: HashMap::new(), before: 0 }
+        Self { address, connection, server, texts: HashMap::new(), ran_before: 0 }
     }
 
     /// Returns where the server is.
@@ -87,7 +89,7 @@ impl FrameSource {
         for view in request.views.iter().filter_map(|name| catalog::view(name)) {
             self.within(&mut frame, view.name, |source, frame| source.grid(view, frame))?;
         }
-        frame.server.watching_transactions = self.before + self.connected()?.statements;
+        frame.server.watching_transactions = self.ran_before + self.connected()?.statements;
         Ok(frame)
     }
 
@@ -101,7 +103,7 @@ impl FrameSource {
     ) -> Result<T, PgError> {
         let outcome = run(self.connected()?);
         if let Err(PgError::Lost(_)) = outcome {
-            self.before += self.connection.take().map_or(0, |connection| connection.statements);
+            self.ran_before += self.connection.take().map_or(0, |connection| connection.statements);
         }
         outcome
     }

@@ -1,6 +1,7 @@
 //! What is known of one server: its last frames, its history, and which queries were cancelled.
 //!
-//! Bounds: `FRAMES_MAX` frames that were shown, and an hour of samples; of a recording a day.
+//! Bounds: `FRAMES_MAX` frames that were shown, and an hour of samples; of a recording a day. With
+//! a delay below a second samples come more often, and less than that is kept.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -10,8 +11,10 @@ use crate::view::PgView;
 
 /// Frames to step back in.
 const FRAMES_MAX: usize = 60;
-const HISTORY_SECONDS: usize = 3600;
-const REPLAY_SECONDS: usize = 86_400;
+/// An hour, at a sample a second.
+const SAMPLES_MAX: usize = 3600;
+/// A day, likewise.
+const REPLAY_SAMPLES_MAX: usize = 86_400;
 
 /// One server.
 pub(super) struct ServerTab {
@@ -31,12 +34,12 @@ pub(super) struct ServerTab {
 
 impl ServerTab {
     pub(super) fn new(name: String, is_replay: bool) -> Self {
-        let seconds = if is_replay { REPLAY_SECONDS } else { HISTORY_SECONDS };
+        let samples_max = if is_replay { REPLAY_SAMPLES_MAX } else { SAMPLES_MAX };
         Self {
             name,
             frames: VecDeque::new(),
             back: 0,
-            history: WaitHistory::new(seconds),
+            history: WaitHistory::new(samples_max),
             lost: None,
             baseline: None,
             cancelled: HashSet::new(),
@@ -75,7 +78,7 @@ impl ServerTab {
 
     /// The frame that is shown.
     pub(super) fn shown(&self) -> Option<&PgFrame> {
-        self.frames.get(self.place()?)
+        self.frames.get(self.shown_at()?)
     }
 
     /// The frame to count from, for a view.
@@ -87,7 +90,7 @@ impl ServerTab {
         if let Some(baseline) = baseline.filter(|it| it.time_us < shown.time_us) {
             return Some(baseline);
         }
-        self.frames.range(..self.place()?).next_back().filter(has_rows)
+        self.frames.range(..self.shown_at()?).next_back().filter(has_rows)
     }
 
     /// Counts from what is shown now, or again from frame to frame; returns whether the former.
@@ -103,7 +106,8 @@ impl ServerTab {
         self.baseline.is_some()
     }
 
-    fn place(&self) -> Option<usize> {
+    /// Which of the frames is shown.
+    fn shown_at(&self) -> Option<usize> {
         (self.frames.len()).checked_sub(self.back + 1)
     }
 }
