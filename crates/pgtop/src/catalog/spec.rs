@@ -1,5 +1,5 @@
-//! What a view of a catalog is: a statement by version, the columns that tell its rows apart, and
-//! what is shown.
+//! Says what a view of a catalog is: a statement by version, the columns that tell its rows apart,
+//! and what is shown.
 //!
 //! Texts and gauges are shown as they stand, and of counters what was counted since the frame
 //! before. A column `stats_reset` says when a row's counters began.
@@ -53,8 +53,9 @@ impl Shown {
 /// A view of a catalog.
 #[derive(Debug)]
 pub(crate) struct CatalogView {
+    /// That of its `PgView`, which finds it by this name.
     pub(crate) name: &'static str,
-    /// What tells rows apart.
+    /// The selected columns that tell rows apart.
     pub(crate) keys: &'static [&'static str],
     /// Titles, and what is below them.
     pub(crate) columns: &'static [(&'static str, Shown)],
@@ -62,9 +63,10 @@ pub(crate) struct CatalogView {
     pub(crate) sort: &'static str,
     /// The oldest version that has it.
     pub(crate) from: i64,
-    /// Whether it needs the extension `pg_stat_statements`.
+    /// Whether it needs the extension `pg_stat_statements`, whose texts `sample.rs` reads apart and
+    /// adds as the column `query`.
     pub(crate) needs_extension: bool,
     /// Returns its statement for a version, without a `LIMIT`; the schema of the extension stands
-    /// as `{schema}`.
+    /// as `{schema}`. What is no integer, `float8`, text or `timestamptz` is cast (`value.rs`).
     pub(crate) statement: fn(i64) -> String,
 }
