@@ -8,6 +8,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::address::ConnectionSettings;
+use crate::filter::FieldMatch;
+use crate::view::PgView;
 
 /// Known to pgtop or mytop, and without a meaning here.
 const PASSED_OVER: [&str; 4] = ["long_nums", "resolve", "long", "slow"];
@@ -30,15 +32,15 @@ pub struct TopConfig {
     /// Whether a password is asked for.
     pub asks_password: Option<bool>,
     /// The view to begin with.
-    pub view: Option<String>,
+    pub view: Option<PgView>,
     /// Whether the least comes first.
     pub ascends: Option<bool>,
     /// Seconds from which a query is slow.
     pub slow_threshold_s: Option<f64>,
     /// Where alerts are posted.
     pub webhook: Option<String>,
-    /// Filters by user, database and host, as they are entered.
-    pub filters: [Option<String>; 3],
+    /// Filters by user, database and host.
+    pub filters: [Option<FieldMatch>; 3],
     /// What was passed over, each with its place.
     pub notes: Vec<String>,
     socket: Option<PathBuf>,
@@ -100,6 +102,8 @@ impl TopConfig {
             "0" | "no" | "off" | "false" => Ok(Some(false)),
             _ => Err(format!("`{key}` is 0 or 1, not `{value}`")),
         };
+        let filter =
+            || FieldMatch::parse(value).map_err(|error| format!("`{key}`: `{value}`: {error}"));
         match key {
             "host" => self.connection.set_host(value),
             "db" => self.connection.set("dbname", owned()),
@@ -118,11 +122,14 @@ impl TopConfig {
             "idle" => self.shows_idle = switch()?,
             "prompt" => self.asks_password = switch()?,
             "sort" => self.ascends = switch()?,
-            "mode" => self.view = owned(),
+            "mode" => match PgView::named(value) {
+                Some(view) => self.view = Some(view),
+                None => return Err(format!("`mode` is {}, not `{value}`", PgView::names())),
+            },
             "slack_webhook" => self.webhook = owned(),
-            "filter_user" => self.filters[0] = owned(),
-            "filter_db" => self.filters[1] = owned(),
-            "filter_host" => self.filters[2] = owned(),
+            "filter_user" => self.filters[0] = filter()?,
+            "filter_db" => self.filters[1] = filter()?,
+            "filter_host" => self.filters[2] = filter()?,
             known if PASSED_OVER.contains(&known) => {
                 self.notes.push(format!("{place}: `{known}` has no effect"));
             }

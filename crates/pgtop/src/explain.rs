@@ -1,6 +1,7 @@
 //! Asks for the plan of a query, in the database that it runs in.
 //!
-//! A connection of its own is made for it, which only reads and gives up as the others do. A query
+//! A connection of its own is made for it, which only reads and gives up as the others do. Its end
+//! ends the transaction. A query
 //! with `$1` is prepared first, and its generic plan is shown, which every version from 12 on can.
 //! Invariants: the text is one statement, or the server refuses it, because the extended protocol
 //! takes no second one. The options stand in parentheses, so that a text which begins with
@@ -41,6 +42,7 @@ pub fn explain(address: &PgAddress, database: &str, query: &str) -> Result<Strin
     connection.once("BEGIN READ ONLY")?;
     connection.rows("SELECT pg_catalog.set_config('search_path', $1, true)", &[&path])?;
     let rows = match connection.once(&format!("{EXPLAIN} {query}")) {
+        // Our own refusal, before the server has run anything: the transaction is as it was.
         Err(PgError::Answered { state, .. }) if state == MISSING_VALUES => {
             generic(&mut connection, query)
         }

@@ -5,7 +5,8 @@
 //! mean over samples is the number of sessions that were busy so, as in Oracle's active session
 //! history. Queries that differ in numbers and quoted texts only are one.
 //! Bounds: `samples_max` samples are kept, the oldest go. `KEYS_MAX` ways to wait are told apart;
-//! what comes beyond is counted as `(other)` within its class.
+//! what comes beyond is counted as `(other)` within its class. They are known until the end, also
+//! after their samples have gone.
 //! Invariant: the sums of a bar by class, by event, by query and by user are equal.
 
 use std::collections::{HashMap, VecDeque};

@@ -8,6 +8,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::activity;
 use crate::address::PgAddress;
 use crate::catalog::{self, CatalogView};
 use crate::connection::{PgConnection, PgError};
@@ -15,7 +16,6 @@ use crate::frame::{
     BlockedSession, DatabaseTotals, Grid, PgFrame, PgSession, QueryIdentity, ServerFacts,
     SessionClient,
 };
-use crate::statements;
 use crate::value::SqlScalar;
 
 /// Texts of statements that are kept.
@@ -39,9 +39,11 @@ pub struct FrameSource {
     address: PgAddress,
     connection: Option<PgConnection>,
     server: ServerRow,
+    /// Texts of statements by their query id. At the bound all are forgotten and read anew, so one
+    /// frame may lack some.
     texts: HashMap<i64, String>,
-    /// Statements of connections that are gone.
-    before: i64,
+    /// Statements that ran on connections that are gone.
+    ran_before: i64,
 }
 
 /// What is asked once for each connection.
@@ -57,7 +59,7 @@ impl FrameSource {
     /// A source that is not connected yet.
     pub fn new(address: PgAddress) -> Self {
         let (connection, server) = (None, ServerRow::default());
-        Self { address, connection, server, texts: HashMap::new(), before: 0 }
+        Self { address, connection, server, texts: HashMap::new(), ran_before: 0 }
     }
 
     /// Returns where the server is.
@@ -87,7 +89,7 @@ impl FrameSource {
         for view in request.views.iter().filter_map(|name| catalog::view(name)) {
             self.within(&mut frame, view.name, |source, frame| source.grid(view, frame))?;
         }
-        frame.server.watching_transactions = self.before + self.connected()?.statements;
+        frame.server.watching_transactions = self.ran_before + self.connected()?.statements;
         Ok(frame)
     }
 
@@ -101,7 +103,7 @@ impl FrameSource {
     ) -> Result<T, PgError> {
         let outcome = run(self.connected()?);
         if let Err(PgError::Lost(_)) = outcome {
-            self.before += self.connection.take().map_or(0, |connection| connection.statements);
+            self.ran_before += self.connection.take().map_or(0, |connection| connection.statements);
         }
         outcome
     }
@@ -109,7 +111,7 @@ impl FrameSource {
     fn connected(&mut self) -> Result<&mut PgConnection, PgError> {
         if self.connection.is_none() {
             let mut connection = PgConnection::open(&self.address)?;
-            let rows = connection.once(statements::SERVER)?;
+            let rows = connection.once(activity::SERVER)?;
             self.server = server_row(rows.first().ok_or_else(no_row)?);
             self.server.facts.name = self.address.to_string();
             self.connection = Some(connection);
@@ -121,9 +123,9 @@ impl FrameSource {
         let (facts, sessions) = self.run(|_| Ok(())).and_then(|()| {
             let version = self.version();
             self.run(|connection| {
-                let facts = connection.rows(&statements::server_facts(version), &[])?;
+                let facts = connection.rows(&activity::server_facts(version), &[])?;
                 let sessions =
-                    connection.rows(&statements::activity(version), &[&request.text_bytes])?;
+                    connection.rows(&activity::sessions(version), &[&request.text_bytes])?;
                 Ok((facts, sessions))
             })
         })?;
@@ -133,10 +135,10 @@ impl FrameSource {
         frame.server.rights = rights([facts[15].whole(), facts[16].whole()], self.user());
         frame.sessions = sessions.iter().map(|row| session(row)).collect();
         let version = self.version();
-        if version < statements::FULL_FROM {
+        if version < activity::FULL_FROM {
             let text = "before PostgreSQL 13 only the activity is shown, unverified";
             frame.missing.push(text.to_owned());
-        } else if version > statements::KNOWN_TO {
+        } else if version > activity::KNOWN_TO {
             let text = "this PostgreSQL is newer than 18; figures that it counts anew may be wrong";
             frame.missing.push(text.to_owned());
         }
@@ -181,7 +183,7 @@ impl FrameSource {
         if waiting.is_empty() {
             return Ok(());
         }
-        let text = statements::blocking(self.version());
+        let text = activity::blocking(self.version());
         let rows = self.run(|connection| connection.rows(&text, &[&waiting]))?;
         for row in rows {
             let pid = row[0].whole();
@@ -206,7 +208,8 @@ impl FrameSource {
             frame.missing.push(missing);
             return Ok(());
         }
-        let mut text = (view.statement)(self.version());
+        let rows_max = view.rows_max();
+        let mut text = format!("{} LIMIT {rows_max}", (view.statement)(self.version()));
         if view.needs_extension {
             let Some(schema) = &self.server.schema else {
                 let database = &self.server.facts.database;
@@ -219,11 +222,8 @@ impl FrameSource {
             text = text.replace("{schema}", schema);
         }
         let (columns, rows) = self.run(|connection| connection.named_rows(&text, &[]))?;
-        let rows_max = view.rows_max();
         if rows.len() == rows_max {
-            let missing =
-                format!("{}: only the {rows_max} rows with the most in all are read", view.name);
-            frame.missing.push(missing);
+            frame.missing.push(format!("{}: only {rows_max} rows are read", view.name));
         }
         let mut grid = Grid { columns, rows };
         if view.needs_extension {

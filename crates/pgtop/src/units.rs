@@ -1,4 +1,4 @@
-//! Says how numbers of these views read: counts, bytes, seconds.
+//! Says how numbers of the views and the header read: counts, bytes, seconds.
 //!
 //! Invariant: a number never reads as more digits than its column is wide, up to exabytes.
 
@@ -10,6 +10,7 @@ const STEPS: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
 /// A number in a unit.
 pub(crate) fn cell(number: f64, unit: Quantity) -> ListCell {
     let text = match unit {
+        Quantity::Id => number.to_string(),
         Quantity::Count => count(number),
         Quantity::Bytes => bytes(number),
         Quantity::Milliseconds => digits(number),

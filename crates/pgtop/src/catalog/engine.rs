@@ -5,7 +5,7 @@
 //! shown instead, from `pg_stat_bgwriter`.
 
 use super::progress;
-use super::spec::{CatalogView, Quantity, STATEMENTS_MAX, Shown};
+use super::spec::{CatalogView, Quantity, Shown};
 
 pub(super) static STATEMENTS: CatalogView = CatalogView {
     name: "statements",
@@ -50,7 +50,7 @@ pub(super) static STATEMENTS: CatalogView = CatalogView {
              FROM {{schema}}.pg_stat_statements(false) s \
              LEFT JOIN pg_catalog.pg_roles r ON r.oid = s.userid \
              LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid \
-             ORDER BY s.total_exec_time DESC LIMIT {STATEMENTS_MAX}"
+             ORDER BY s.total_exec_time DESC"
         )
     },
 };
@@ -114,7 +114,7 @@ pub(super) static REPLICATION: CatalogView = CatalogView {
     columns: &[
         ("kind", Shown::Label("kind")),
         ("name", Shown::Label("name")),
-        ("pid", Shown::Gauge("pid", Quantity::Count)),
+        ("pid", Shown::Gauge("pid", Quantity::Id)),
         ("client", Shown::Label("client")),
         ("state", Shown::Label("state")),
         ("sync", Shown::Label("sync")),
@@ -153,7 +153,7 @@ pub(super) static PROGRESS: CatalogView = CatalogView {
     name: "progress",
     keys: &["pid", "command"],
     columns: &[
-        ("pid", Shown::Gauge("pid", Quantity::Count)),
+        ("pid", Shown::Gauge("pid", Quantity::Id)),
         ("command", Shown::Label("command")),
         ("database", Shown::Label("database")),
         ("relation", Shown::Label("relation")),

@@ -18,7 +18,7 @@ const BARS_MAX: usize = 500;
 
 /// In an order that two columns of `HELP_COLUMNS` show well.
 pub(super) const KEYS: [(&str, &str); 30] = [
-    ("1-9 0 - =", "views, as in the first row"),
+    ("1-9 0 -=w", "views, as in the first row"),
     ("Tab", "the next view"),
     ("t m c", "running, databases, statements"),
     ("arrows", "move; in waits drill down"),

@@ -1,7 +1,8 @@
 //! What is known of one server: its last frames, its history, and which queries were cancelled.
 //!
 //! Bounds: `FRAMES_MAX` frames that were shown, fewer where they have more than `ROWS_MAX` rows of
-//! catalogs. An hour of samples; of a recording a day.
+//! catalogs. An hour of samples; of a recording a day. With a delay below a second samples come
+//! more often, and less than that is kept.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -13,8 +14,10 @@ use crate::view::PgView;
 const FRAMES_MAX: usize = 60;
 /// Rows of catalogs in them.
 const ROWS_MAX: usize = 60_000;
-const HISTORY_SECONDS: usize = 3600;
-const REPLAY_SECONDS: usize = 86_400;
+/// An hour, at a sample a second.
+const SAMPLES_MAX: usize = 3600;
+/// A day, likewise.
+const REPLAY_SAMPLES_MAX: usize = 86_400;
 
 /// A server that cannot be read.
 pub(super) struct LostServer {
@@ -49,12 +52,12 @@ fn rows(frame: &PgFrame) -> usize {
 
 impl ServerTab {
     pub(super) fn new(name: String, is_replay: bool) -> Self {
-        let seconds = if is_replay { REPLAY_SECONDS } else { HISTORY_SECONDS };
+        let samples_max = if is_replay { REPLAY_SAMPLES_MAX } else { SAMPLES_MAX };
         Self {
             name,
             frames: VecDeque::new(),
             back: 0,
-            history: WaitHistory::new(seconds),
+            history: WaitHistory::new(samples_max),
             lost: None,
             baseline: None,
             cancelled: HashSet::new(),
@@ -97,7 +100,7 @@ impl ServerTab {
 
     /// The frame that is shown.
     pub(super) fn shown(&self) -> Option<&PgFrame> {
-        self.frames.get(self.place()?)
+        self.frames.get(self.shown_at()?)
     }
 
     /// The frame to count from, for a view.
@@ -109,7 +112,7 @@ impl ServerTab {
         if let Some(baseline) = baseline.filter(|it| it.time_us < shown.time_us) {
             return Some(baseline);
         }
-        self.frames.range(..self.place()?).next_back().filter(has_rows)
+        self.frames.range(..self.shown_at()?).next_back().filter(has_rows)
     }
 
     /// Counts from what is shown now, or again from frame to frame; returns whether the former.
@@ -125,7 +128,8 @@ impl ServerTab {
         self.baseline.is_some()
     }
 
-    fn place(&self) -> Option<usize> {
+    /// Which of the frames is shown.
+    fn shown_at(&self) -> Option<usize> {
         (self.frames.len()).checked_sub(self.back + 1)
     }
 }

@@ -211,8 +211,9 @@ fn the_selected_session_stays_selected_and_a_slow_one_is_bold() {
 #[test]
 fn any_size_will_do_and_every_view_is_drawn() {
     let mut screen = screen(100, vec![session(7, 10, "SELECT '\x1b[31m', 1")]);
-    for key in PgView::KEYS.chars() {
+    for (key, view) in PgView::KEYS.chars().zip(PgView::ALL) {
         press(&mut screen, &key.to_string());
+        assert_eq!(screen.view(), view, "{key}");
         for (columns, rows) in [(1, 1), (20, 3), (20, 24), (80, 24), (200, 50)] {
             let resized = Input::Resized(columns as u16, rows);
             screen.apply(TopEvent::Input(resized));

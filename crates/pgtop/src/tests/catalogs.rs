@@ -4,6 +4,12 @@ use super::*;
 use crate::listing::ViewList;
 use crate::value::SqlScalar;
 
+/// How many sessions of `psql` there are. One hands its counts over when it ends, which `psql` does
+/// not wait for.
+const OTHER_CLIENTS: &str = "\
+SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND \
+pid <> pg_backend_pid() AND application_name = 'psql'";
+
 /// A server with `pg_stat_statements`, and texts of up to 1 MB.
 fn server() -> Postgres {
     let server = Postgres::start();
@@ -111,17 +117,14 @@ fn tables_and_indexes_and_databases_are_those_of_psql() {
         "CREATE TABLE t (id int PRIMARY KEY, v text) WITH (autovacuum_enabled = false)",
     );
     server.query(&url, "INSERT INTO t VALUES (0, 'x'); UPDATE t SET v = 'z'");
-    // A session hands its counts over when it ends, which `psql` does not wait for.
-    let others = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND \
-                  pid <> pg_backend_pid() AND application_name = 'psql'";
-    until(&server, &url, others, "0");
+    until(&server, &url, OTHER_CLIENTS, "0");
     let mut source = source(&url);
     let wanted = request(&[PgView::Tables, PgView::Indexes, PgView::Databases]);
     let before = source.frame(&wanted).unwrap();
     server.query(&url, "INSERT INTO t SELECT g, 'x' FROM generate_series(1, 1000) g");
     server.query(&url, "UPDATE t SET id = -7 WHERE id = 7");
     server.query(&url, "DELETE FROM t WHERE id > 990");
-    until(&server, &url, others, "0");
+    until(&server, &url, OTHER_CLIENTS, "0");
     let frame = source.frame(&wanted).unwrap();
     let values = |view: &str, columns: &[&str]| -> String {
         let grid = &frame.grids[view];
@@ -424,4 +427,66 @@ fn a_statement_in_another_encoding_leaves_the_figures_without_texts() {
     assert!(frame.missing[0].starts_with("statements: texts are missing: "), "{:?}", frame.missing);
     assert!(!frame.grids["statements"].rows.is_empty());
     assert_eq!(frame.grids["statements"].columns.last().unwrap(), "query");
+}
+
+#[test]
+fn checkpoints_buffers_and_wal_are_those_of_psql_and_one_reset_is_not_that_of_the_others() {
+    let server = Postgres::start();
+    let url = server.database();
+    let mut source = source(&url);
+    let wanted = request(&[PgView::Writes]);
+    let before = source.frame(&wanted).unwrap();
+    assert_eq!(before.missing, Vec::<String>::new());
+    let requested = "SELECT checkpoints_req FROM pg_stat_bgwriter";
+    let begun: i64 = server.query(&url, requested).parse().unwrap();
+    server.query(&url, "CREATE TABLE t (v int)");
+    for _ in 0..3 {
+        server.query(&url, "INSERT INTO t SELECT generate_series(1, 10000)");
+        server.query(&url, "CHECKPOINT");
+    }
+    until(&server, &url, requested, &(begun + 3).to_string());
+    until(&server, &url, OTHER_CLIENTS, "0");
+    let wal_bytes =
+        || -> f64 { server.query(&url, "SELECT wal_bytes FROM pg_stat_wal").parse().unwrap() };
+    let least = wal_bytes();
+    let frame = source.frame(&wanted).unwrap();
+    let most = wal_bytes();
+    let listed = list(PgView::Writes, &frame, &before);
+    let cell = |what, title| number(&listed, what, title);
+    assert_eq!(cell("checkpoints on request", "count"), 3.0);
+    assert_eq!(cell("checkpoints by time", "count"), 0.0);
+    let seconds = (frame.time_us - before.time_us) as f64 / 1e6;
+    assert!((cell("checkpoints on request", "count/s") * seconds - 3.0).abs() < 1e-6);
+    let buffers = server.query(&url, "SELECT buffers_checkpoint FROM pg_stat_bgwriter");
+    assert_eq!(cell("buffers by checkpoints", "count in all").to_string(), buffers);
+    let written = cell("buffers by checkpoints", "count");
+    assert!(written >= 3.0, "{listed:?}");
+    assert_eq!(cell("buffers by checkpoints", "bytes"), written * 8192.0);
+    let counted = cell("WAL records", "bytes in all");
+    assert!(least <= counted && counted <= most, "{least} <= {counted} <= {most}");
+    // 30,000 rows of 28 bytes are in it, too.
+    assert!(cell("WAL records", "bytes") > 840_000.0, "{listed:?}");
+
+    server.query(&url, "SELECT pg_stat_reset_shared('wal')");
+    let after = source.frame(&wanted).unwrap();
+    let listed = list(PgView::Writes, &after, &frame);
+    assert_eq!(number(&listed, "checkpoints on request", "count"), 0.0);
+    assert!(number(&listed, "WAL records", "bytes in all") < counted, "{listed:?}");
+}
+
+#[test]
+fn of_more_rows_than_the_bound_those_with_the_most_are_read_and_the_frame_says_so() {
+    let server = Postgres::start();
+    let url = server.database();
+    let many = "DO $$ BEGIN FOR g IN 1..1001 LOOP EXECUTE format('CREATE TABLE t%s (v int)', g); \
+                END LOOP; END $$";
+    server.query(&url, many);
+    server.query(&url, "INSERT INTO t1001 VALUES (1)");
+    until(&server, &url, OTHER_CLIENTS, "0");
+    let mut source = source(&url);
+    let frame = source.frame(&request(&[PgView::Tables])).unwrap();
+    assert_eq!(frame.missing, ["tables: only 1000 rows are read"]);
+    let grid = &frame.grids["tables"];
+    assert_eq!(grid.rows.len(), 1000);
+    assert_eq!(grid.value(&grid.rows[0], "table").shown(), "public.t1001");
 }

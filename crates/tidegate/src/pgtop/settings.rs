@@ -8,9 +8,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::pgtop::{
-    ConnectionSettings, FieldMatch, ListOrder, PgAddress, PgView, SessionFilter, TopConfig,
-};
+use ::pgtop::{ConnectionSettings, ListOrder, PgAddress, PgView, SessionFilter, TopConfig};
 use anyhow::{Context, Result, anyhow, bail};
 use screen::Style;
 use stdx::plain_file;
@@ -72,7 +70,8 @@ pub(super) struct TopLook {
     pub(super) style: Style,
 }
 
-/// Looks whether options go together.
+/// Looks whether options go together, and whether the threshold and the webhook are any, from
+/// wherever they come. What [`read`] needs itself it has looked at.
 ///
 /// # Errors
 /// What is wrong with them.
@@ -196,24 +195,19 @@ fn look(args: &PgtopArgs, config: &TopConfig) -> Result<TopLook> {
     if !delay.is_finite() || delay > 86_400.0 {
         bail!(Misuse(anyhow!("`--delay` is a number of seconds, not {delay}")));
     }
-    let view = match look.view.as_deref().or(config.view.as_deref()) {
-        None => PgView::default(),
-        Some(name) => view(name).ok_or_else(|| {
-            let names: Vec<&str> = PgView::ALL.into_iter().map(PgView::name).collect();
-            Misuse(anyhow!("there is no view `{name}`; views are {}", names.join(", ")))
+    let view = match &look.view {
+        None => config.view.unwrap_or_default(),
+        Some(name) => PgView::named(name).ok_or_else(|| {
+            Misuse(anyhow!("there is no view `{name}`; it is {}", PgView::names()))
         })?,
     };
     let mut order = view.order();
     order.descends ^= config.ascends == Some(true);
-    let [user, database, host] = &config.filters;
-    let field = |text: &Option<String>| match text {
-        None => Ok(None),
-        Some(text) => FieldMatch::parse(text).map_err(|error| anyhow!("filter `{text}`: {error}")),
-    };
+    let [user, database, host] = config.filters.clone();
     let filter = SessionFilter {
-        user: field(user)?,
-        database: field(database)?,
-        host: field(host)?,
+        user,
+        database,
+        host,
         shows_idle: look.idle || (config.shows_idle != Some(false) && !look.no_idle),
         ..SessionFilter::default()
     };
@@ -232,14 +226,4 @@ fn look(args: &PgtopArgs, config: &TopConfig) -> Result<TopLook> {
         has_header: look.header || (config.has_header != Some(false) && !look.no_header),
         style: Style { colour, ascii: environment::has_only_ascii(), ..style },
     })
-}
-
-/// A view by its name, or by what pgtop calls its modes.
-fn view(name: &str) -> Option<PgView> {
-    match name {
-        "t" | "thread" => Some(PgView::Running),
-        "m" | "qps" => Some(PgView::Databases),
-        "c" | "cmd" => Some(PgView::Statements),
-        name => PgView::named(name),
-    }
 }

@@ -50,9 +50,9 @@ fn has_role(role: &str) -> String {
     format!("(SELECT pg_has_role(oid, 'USAGE') FROM pg_catalog.pg_roles WHERE rolname = '{role}')")
 }
 
-/// All sessions but ours. `$1` is how many bytes of a query are read; of an idle session's last
-/// one 120 are enough.
-pub(crate) fn activity(version: i64) -> String {
+/// All sessions and workers but ours. `$1` is how many bytes of a query are read; of an idle
+/// session's last one 120 are enough.
+pub(crate) fn sessions(version: i64) -> String {
     let from = |least: i64, column: &'static str, none: &'static str| {
         if version >= least { column } else { none }
     };
