@@ -1,8 +1,8 @@
 //! Asks for the plan of a query, in the database that it runs in.
 //!
 //! A connection of its own is made for it, which only reads and gives up as the others do. Its end
-//! ends the transaction. A query
-//! with `$1` is prepared first, and its generic plan is shown, which every version from 12 on can.
+//! ends the transaction. A query with `$1` is prepared first, and its generic plan is shown, which
+//! every version from 12 on can.
 //! Invariants: the text is one statement, or the server refuses it, because the extended protocol
 //! takes no second one. The options stand in parentheses, so that a text which begins with
 //! `ANALYZE` cannot become a part of the command: nothing is executed.

@@ -39,8 +39,8 @@ pub struct FrameSource {
     address: PgAddress,
     connection: Option<PgConnection>,
     server: ServerRow,
-    /// Texts of statements by their query id. At the bound all are forgotten and read anew, so one
-    /// frame may lack some.
+    /// Texts of statements by their query id. At the bound those that the frame does not have are
+    /// forgotten.
     texts: HashMap<i64, String>,
     /// Statements that ran on connections that are gone.
     ran_before: i64,
