@@ -190,8 +190,11 @@ impl WaitHistory {
         let mut shares = self.shares((start_us, window.end_us), path);
         // There are so few classes that each is told apart, at a place of its own.
         let labels_max = if path.is_empty() { CLASSES.len() } else { LABELS_MAX };
-        let has_others = shares.len() > labels_max;
+        let count = shares.len();
+        // What is beyond `KEYS_MAX` is told apart no better than what is beyond `labels_max`.
+        shares.retain(|share| share.label != OTHER);
         shares.truncate(labels_max);
+        let has_others = shares.len() < count;
         let mut labels: Vec<String> = shares.into_iter().map(|share| share.label).collect();
         if path.is_empty() {
             labels.sort_by_key(|label| class_place(label).unwrap_or(CLASSES.len()));

@@ -53,6 +53,20 @@ fn a_chart_has_mean_busy_sessions_by_level_and_the_same_sum_on_each() {
 }
 
 #[test]
+fn what_a_chart_does_not_tell_apart_is_one_label_at_its_end() {
+    let mut history = WaitHistory::new(1);
+    let wait = |event: &str| session(Some(("IO", event)), "SELECT 1", "ann");
+    let often = ["a", "b", "c", "d", "e", "f"].into_iter().flat_map(|event| [event; 2]);
+    // As it is counted beyond the bound of ways to wait.
+    let events = often.chain(["g"]).chain([OTHER; 5]);
+    history.push(&frame(0, events.map(wait).collect()));
+    let window = WaitWindow { end_us: 1_000_000, bar_us: 1_000_000, bars: 1 };
+    let chart = history.chart(window, &["IO".to_owned()]);
+    assert_eq!(chart.labels, ["a", "b", "c", "d", "e", "f", OTHER]);
+    assert_eq!(chart.bars, [Some(vec![2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 6.0])]);
+}
+
+#[test]
 fn memory_is_bounded_in_samples_and_in_ways_to_wait() {
     let mut history = WaitHistory::new(10);
     for second in 0..2_500 {
