@@ -5,11 +5,15 @@
 //! Invariant: the value of `pass` is in no error.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use crate::address::ConnectionSettings;
 use crate::filter::FieldMatch;
 use crate::view::PgView;
+
+/// What the seconds between two frames can be.
+const DELAYS_S: RangeInclusive<f64> = 0.2..=86_400.0;
 
 /// Known to pgtop or mytop, and without a meaning here.
 const PASSED_OVER: [&str; 4] = ["long_nums", "resolve", "long", "slow"];
@@ -114,7 +118,7 @@ impl TopConfig {
                 _ => return Err("`port` is 1 to 65535".to_owned()),
             },
             "socket" => self.socket = Some(PathBuf::from(value)),
-            "delay" => self.delay_s = seconds()?,
+            "delay" => self.delay_s = Some(delay_s(value)?),
             "slow_threshold" => self.slow_threshold_s = seconds()?,
             "batchmode" => self.is_batch = switch()?,
             "header" => self.has_header = switch()?,
@@ -137,6 +141,17 @@ impl TopConfig {
         }
         Ok(())
     }
+}
+
+/// Reads the seconds between two frames, wherever they come from.
+///
+/// # Errors
+/// When it is no number, too small or too large.
+pub fn delay_s(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|seconds| DELAYS_S.contains(seconds)).ok_or_else(|| {
+        let (least, most) = DELAYS_S.into_inner();
+        format!("a delay is {least} to {most} seconds, not `{text}`")
+    })
 }
 
 /// The word before `=` and the first one after it, as pgtop reads them; an empty value sets

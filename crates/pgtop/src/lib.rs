@@ -33,7 +33,7 @@ mod whole_text;
 
 pub use address::{AddressError, ConnectionSettings, FileError, PgAddress, PgPassword};
 pub use batch::BatchFrame;
-pub use config_file::{ConfigLines, TopConfig};
+pub use config_file::{ConfigLines, TopConfig, delay_s};
 pub use connection::{APPLICATION_NAME, PgConnection, PgError};
 pub use explain::explain;
 pub use filter::{FieldMatch, SessionFilter};

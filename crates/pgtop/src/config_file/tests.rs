@@ -13,18 +13,19 @@ fn the_sample_of_pgtop_loads() {
 
 #[test]
 fn all_wrong_lines_come_out_at_once_with_file_and_line_and_without_the_password() {
-    let text = "pass = geheim\nport = many\nnonsense\n# a note\nheader = perhaps\ndelay = -1\n\
-                mode = x\nfilter_db = /(/\n";
+    let text = "pass = geheim\nport = many\nnonsense\n# a note\nheader = perhaps\ndelay = 0.1\n\
+                mode = x\nfilter_db = /(/\nslow_threshold = -1\n";
     let Err(error) = TopConfig::parse(Path::new("/home/a/.pgtop"), text) else { panic!() };
     assert_eq!(
         error.to_string(),
         "/home/a/.pgtop:2: `port` is 1 to 65535\n\
          /home/a/.pgtop:3: expected `key = value`\n\
          /home/a/.pgtop:5: `header` is 0 or 1, not `perhaps`\n\
-         /home/a/.pgtop:6: `delay` is a number of seconds, not `-1`\n\
+         /home/a/.pgtop:6: a delay is 0.2 to 86400 seconds, not `0.1`\n\
          /home/a/.pgtop:7: `mode` is running, waiting, blocking, locks, statements, waits, io, \
          replication, progress, databases, tables, indexes or writes, not `x`\n\
-         /home/a/.pgtop:8: `filter_db`: `/(/`: error: unclosed group"
+         /home/a/.pgtop:8: `filter_db`: `/(/`: error: unclosed group\n\
+         /home/a/.pgtop:9: `slow_threshold` is a number of seconds, not `-1`"
     );
 }
 

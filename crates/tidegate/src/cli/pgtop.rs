@@ -81,8 +81,9 @@ pub(crate) struct ConnectionArgs {
 /// How it looks.
 #[derive(Debug, Args)]
 pub(crate) struct LookArgs {
-    /// Seconds between two frames [default: 5].
-    #[arg(short = 's', long, value_name = "SECONDS")]
+    /// Seconds between two frames, from 0.2 on [default: 5].
+    #[arg(short = 's', long, value_name = "SECONDS", value_parser = ::pgtop::delay_s)]
+    #[arg(allow_negative_numbers = true)]
     pub delay: Option<f64>,
     /// Print one frame and end.
     #[arg(short, long, visible_alias = "batchmode")]

@@ -19,7 +19,6 @@ use crate::exit::{Exit, Misuse};
 use crate::{environment, output};
 
 const DELAY_S: f64 = 5.0;
-const DELAY_MIN_S: f64 = 0.2;
 const SLOW_THRESHOLD_S: f64 = 60.0;
 const EXIT_CONFIG: u8 = 78;
 const SLOW_LOG: &str = "pgtop.log";
@@ -192,9 +191,6 @@ fn addresses(args: &PgtopArgs, config: &TopConfig) -> Result<Vec<PgAddress>> {
 fn look(args: &PgtopArgs, config: &TopConfig) -> Result<TopLook> {
     let look = &args.look;
     let delay = look.delay.or(config.delay_s).unwrap_or(DELAY_S);
-    if !delay.is_finite() || delay > 86_400.0 {
-        bail!(Misuse(anyhow!("`--delay` is a number of seconds, not {delay}")));
-    }
     let view = match &look.view {
         None => config.view.unwrap_or_default(),
         Some(name) => PgView::named(name).ok_or_else(|| {
@@ -219,7 +215,7 @@ fn look(args: &PgtopArgs, config: &TopConfig) -> Result<TopLook> {
     let style = output::style();
     let colour = (style.colour || (look.color && std::io::stdout().is_terminal())) && has_colour;
     Ok(TopLook {
-        delay: Duration::from_secs_f64(delay.max(DELAY_MIN_S)),
+        delay: Duration::from_secs_f64(delay),
         view,
         order,
         filter,

@@ -201,13 +201,15 @@ fn a_server_that_is_not_there_is_named() {
 fn options_that_do_not_go_together_are_wrong_usage_and_no_secret_is_repeated() {
     let home = TempDir::new().unwrap();
     let here = "127.0.0.1:1";
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 11] = [
         (&["-b", "--record", "f", here], "`--record` needs the screen"),
         (&["-b", "--slow-log", "f", here], "`--slow-log` needs the screen"),
         (&["-b", "--slack_webhook", "http://h/s3cret", here], "`--slack_webhook` needs the screen"),
         (&["-b", "--replay", "f"], "`--replay` shows a screen"),
         (&["--format", "json", here], "use `-b`"),
         (&["-b", "--view", "waits", here], "waits are sampled over time"),
+        (&["--delay", "-1", here], "a delay is 0.2 to 86400 seconds, not `-1`"),
+        (&["-s", "0.1", here], "a delay is 0.2 to 86400 seconds, not `0.1`"),
         (&["--slow_threshold", "nan", here], "`--slow_threshold` is a number"),
         (&["--slack_webhook", "s3cret", here], "`slack_webhook` is no URL"),
         (&["postgres://ann:s3cret/PW@h"], "`postgres://…` is no URL"),
