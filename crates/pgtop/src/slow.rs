@@ -21,7 +21,7 @@ const KEPT_US: i64 = 60_000_000;
 /// A query that has become slow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlowQuery {
-    /// Where it runs.
+    /// The server, such as `db1` or `db1:5433`.
     pub host: String,
     /// The database.
     pub database: String,
@@ -50,8 +50,8 @@ impl SlowWatch {
         Self { threshold_s, reported: HashMap::new() }
     }
 
-    /// Returns the queries of a frame that have become slow, each once. `host` is where the server
-    /// is.
+    /// Returns the queries of a frame that have become slow, each once. `host` is what the
+    /// server is called.
     pub fn crossings(&mut self, host: &str, frame: &PgFrame) -> Vec<SlowQuery> {
         let (server, now_us) = (frame.server.started_us, frame.time_us);
         let mut found = Vec::new();

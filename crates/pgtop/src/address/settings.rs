@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::files::{FileError, password_of, service_of};
-use super::place::{PgAddress, PgEncryption, PgPassword};
+use super::place::{PORT, PgAddress, PgEncryption, PgPassword};
 
 /// Where libpq looks for each setting in the environment.
 const VARIABLES: [(&str, &str); 9] = [
@@ -156,7 +156,7 @@ impl ConnectionSettings {
         let mut take = |name: &str| self.0.remove(name);
         let host = take("hostaddr").or(take("host")).unwrap_or_else(|| "localhost".to_owned());
         let port = match take("port") {
-            None => 5432,
+            None => PORT,
             Some(text) => match text.parse() {
                 Ok(port @ 1..) => port,
                 // Not the text, which may be a password in the wrong place.

@@ -49,6 +49,12 @@ fn a_server_is_written_as_host_and_port_as_pairs_or_as_an_url() {
     assert_eq!(resolved("[::1]:99/x", "", &[]).to_string(), "::1:99/x");
     assert_eq!(resolved("::1", "", &[]).to_string(), "::1:5432/test");
     assert_eq!(resolved("/run/pg", "", &[]).host, "/run/pg");
+    // What alerts call it.
+    let server = |text: &str| resolved(text, "", &[]).server();
+    assert_eq!(
+        ["db1", "db1:5432/x", "db1:5433", "[::1]:99"].map(server),
+        ["db1", "db1", "db1:5433", "[::1]:99"]
+    );
     let url = resolved("postgres://ann:p%2Fw@db2:6/x%20y?sslmode=require", "", &[]);
     assert_eq!((url.to_string().as_str(), url.user.as_str()), ("db2:6/x y", "ann"));
     assert_eq!(url.password, Some(PgPassword("p/w".to_owned())));

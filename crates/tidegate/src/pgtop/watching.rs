@@ -151,7 +151,7 @@ impl WatchThread {
         let outputs = &mut self.outputs;
         outputs.names.iter().for_each(|names| names.put_into(&mut frame));
         let mut slow = outputs.slow.lock().unwrap_or_else(PoisonError::into_inner);
-        let crossings = slow.crossings(&self.plan.address.host, &frame);
+        let crossings = slow.crossings(&self.plan.address.server(), &frame);
         drop(slow);
         if is_full || !crossings.is_empty() {
             let threshold = outputs.slow_threshold_s;

@@ -257,18 +257,24 @@ fn a_slow_query_is_logged_counted_and_posted_once_though_the_webhook_fails_first
     screen.end();
     end_all(&mut asking);
     sleeping.join().unwrap();
-    let bodies = bodies(&sink);
+    let log = fs::read_to_string(home.path().join("pgtop.log")).unwrap();
+    // Which server of the machine it is, its port says.
+    let place = url.rsplit_once('@').unwrap().1.strip_suffix("/t0").unwrap();
+    expect_told(&bodies(&sink), &log, place);
+}
+
+/// Looks whether both queries were told, of the server at `place`.
+fn expect_told(bodies: &[String], log: &str, place: &str) {
     assert_eq!(bodies.len(), 5, "{bodies:?}");
     let payload: Value = serde_json::from_str(&bodies[3]).unwrap();
     let text = payload["text"].as_str().unwrap();
-    let who = "Slow postgres query on `127.0.0.1` database `t0` for user `tidegate`";
-    assert!(text.starts_with(who), "{text}");
+    let who = format!("Slow postgres query on `{place}` database `t0` for user `tidegate`");
+    assert!(text.starts_with(&who), "{text}");
     assert!(text.ends_with(" s):\n\n```\nSELECT pg_sleep(601);\n```\n"), "{text}");
     assert!(bodies[4].contains("pg_sleep(602)"));
-    let log = fs::read_to_string(home.path().join("pgtop.log")).unwrap();
     let lines: Vec<Vec<&str>> = log.lines().map(|line| line.split('\t').collect()).collect();
     assert_eq!(lines.len(), 2, "{log}");
-    assert_eq!(lines[0][1..4], ["127.0.0.1", "t0", "tidegate"]);
+    assert_eq!(lines[0][1..4], [place, "t0", "tidegate"]);
     assert_eq!(lines[0][6], "SELECT pg_sleep(601);");
 }
 
