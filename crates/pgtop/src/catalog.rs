@@ -1,18 +1,21 @@
 //! Names the views that are read from catalogs and statistics, and says how each is asked and
 //! shown.
 //!
-//! `catalog/spec.rs` says what a view is; `catalog/engine.rs` and `catalog/relations.rs` have them.
+//! `catalog/spec.rs` says what a view is; `catalog/engine.rs`, `catalog/progress.rs`,
+//! `catalog/relations.rs` and `catalog/writes.rs` have them.
 //! Invariant: a column that a statement selects has the same name in every version, so that
 //! recordings of any server are shown by one table.
 
 mod engine;
+mod progress;
 mod relations;
 mod spec;
+mod writes;
 
-pub(crate) use spec::{CatalogView, Quantity, ROWS_MAX, Shown};
+pub(crate) use spec::{CatalogView, Quantity, Shown};
 
 /// All of them.
-pub(crate) static ALL: [&CatalogView; 7] = [
+pub(crate) static ALL: [&CatalogView; 8] = [
     &engine::STATEMENTS,
     &engine::INPUT_OUTPUT,
     &engine::REPLICATION,
@@ -20,6 +23,7 @@ pub(crate) static ALL: [&CatalogView; 7] = [
     &relations::DATABASES,
     &relations::TABLES,
     &relations::INDEXES,
+    &writes::WRITES,
 ];
 
 /// Returns a view by its name.

@@ -5,9 +5,15 @@
 //! Invariant: the value of `pass` is in no error.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use crate::address::ConnectionSettings;
+use crate::filter::FieldMatch;
+use crate::view::PgView;
+
+/// What the seconds between two frames can be.
+const DELAYS_S: RangeInclusive<f64> = 0.2..=86_400.0;
 
 /// Known to pgtop or mytop, and without a meaning here.
 const PASSED_OVER: [&str; 4] = ["long_nums", "resolve", "long", "slow"];
@@ -30,17 +36,18 @@ pub struct TopConfig {
     /// Whether a password is asked for.
     pub asks_password: Option<bool>,
     /// The view to begin with.
-    pub view: Option<String>,
+    pub view: Option<PgView>,
     /// Whether the least comes first.
     pub ascends: Option<bool>,
     /// Seconds from which a query is slow.
     pub slow_threshold_s: Option<f64>,
     /// Where alerts are posted.
     pub webhook: Option<String>,
-    /// Filters by user, database and host, as they are entered.
-    pub filters: [Option<String>; 3],
+    /// Filters by user, database and host.
+    pub filters: [Option<FieldMatch>; 3],
     /// What was passed over, each with its place.
     pub notes: Vec<String>,
+    socket: Option<PathBuf>,
 }
 
 /// Lines that are wrong: mend them.
@@ -75,6 +82,8 @@ impl TopConfig {
                 wrong.push(format!("{place}: {reason}"));
             }
         }
+        // The port in a socket's name is the one that counts.
+        config.socket.take().iter().for_each(|socket| config.connection.set_socket(socket));
         if wrong.is_empty() { Ok(config) } else { Err(ConfigLines(wrong)) }
     }
 
@@ -97,6 +106,8 @@ impl TopConfig {
             "0" | "no" | "off" | "false" => Ok(Some(false)),
             _ => Err(format!("`{key}` is 0 or 1, not `{value}`")),
         };
+        let filter =
+            || FieldMatch::parse(value).map_err(|error| format!("`{key}`: `{value}`: {error}"));
         match key {
             "host" => self.connection.set_host(value),
             "db" => self.connection.set("dbname", owned()),
@@ -106,8 +117,8 @@ impl TopConfig {
                 Ok(1..) => self.connection.set("port", owned()),
                 _ => return Err("`port` is 1 to 65535".to_owned()),
             },
-            "socket" => self.connection.set("host", socket_dir(value)),
-            "delay" => self.delay_s = seconds()?,
+            "socket" => self.socket = Some(PathBuf::from(value)),
+            "delay" => self.delay_s = Some(delay_s(value)?),
             "slow_threshold" => self.slow_threshold_s = seconds()?,
             "batchmode" => self.is_batch = switch()?,
             "header" => self.has_header = switch()?,
@@ -115,11 +126,14 @@ impl TopConfig {
             "idle" => self.shows_idle = switch()?,
             "prompt" => self.asks_password = switch()?,
             "sort" => self.ascends = switch()?,
-            "mode" => self.view = owned(),
+            "mode" => match PgView::named(value) {
+                Some(view) => self.view = Some(view),
+                None => return Err(format!("`mode` is {}, not `{value}`", PgView::names())),
+            },
             "slack_webhook" => self.webhook = owned(),
-            "filter_user" => self.filters[0] = owned(),
-            "filter_db" => self.filters[1] = owned(),
-            "filter_host" => self.filters[2] = owned(),
+            "filter_user" => self.filters[0] = filter()?,
+            "filter_db" => self.filters[1] = filter()?,
+            "filter_host" => self.filters[2] = filter()?,
             known if PASSED_OVER.contains(&known) => {
                 self.notes.push(format!("{place}: `{known}` has no effect"));
             }
@@ -129,12 +143,15 @@ impl TopConfig {
     }
 }
 
-/// Returns the directory of a socket, which may be written as the socket itself.
-pub fn socket_dir(socket: &str) -> Option<String> {
-    let path = Path::new(socket);
-    let name = path.file_name()?.to_string_lossy();
-    let dir = if name.starts_with(".s.PGSQL.") { path.parent()? } else { path };
-    Some(dir.display().to_string())
+/// Reads the seconds between two frames, wherever they come from.
+///
+/// # Errors
+/// When it is no number, too small or too large.
+pub fn delay_s(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|seconds| DELAYS_S.contains(seconds)).ok_or_else(|| {
+        let (least, most) = DELAYS_S.into_inner();
+        format!("a delay is {least} to {most} seconds, not `{text}`")
+    })
 }
 
 /// The word before `=` and the first one after it, as pgtop reads them; an empty value sets

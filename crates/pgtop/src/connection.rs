@@ -33,7 +33,8 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 /// As it is asked for, and as `SHOW` has it.
 const SEARCH_PATH: &str = "pg_catalog";
 
-/// SQLSTATE of a text that refers to values that nobody gave.
+/// SQLSTATE of a text that refers to values that nobody gave. [`PgConnection`] itself answers with
+/// it, once the server has said how many there are.
 pub(crate) const MISSING_VALUES: &str = "08P01";
 
 /// Why a statement or a connection failed.

@@ -1,7 +1,8 @@
 //! Asks for the plan of a query, in the database that it runs in.
 //!
-//! A connection of its own is made for it, which only reads and gives up as the others do. A query
-//! with `$1` is prepared first, and its generic plan is shown, which every version from 12 on can.
+//! A connection of its own is made for it, which only reads and gives up as the others do. Its end
+//! ends the transaction. A query with `$1` is prepared first, and its generic plan is shown, which
+//! every version from 12 on can.
 //! Invariants: the text is one statement, or the server refuses it, because the extended protocol
 //! takes no second one. The options stand in parentheses, so that a text which begins with
 //! `ANALYZE` cannot become a part of the command: nothing is executed.
@@ -12,8 +13,11 @@
 
 use crate::address::PgAddress;
 use crate::connection::{MISSING_VALUES, PgConnection, PgError};
+use crate::sample::grant;
 use crate::value::SqlScalar;
 
+/// SQLSTATE of a lack of rights.
+const DENIED: &str = "42501";
 const EXPLAIN: &str = "EXPLAIN (FORMAT TEXT)";
 
 /// `pg_catalog`, and what a session of this role in this database would have by itself.
@@ -38,8 +42,17 @@ pub fn explain(address: &PgAddress, database: &str, query: &str) -> Result<Strin
     connection.once("BEGIN READ ONLY")?;
     connection.rows("SELECT pg_catalog.set_config('search_path', $1, true)", &[&path])?;
     let rows = match connection.once(&format!("{EXPLAIN} {query}")) {
+        // Our own refusal, before the server has run anything: the transaction is as it was.
         Err(PgError::Answered { state, .. }) if state == MISSING_VALUES => {
-            generic(&mut connection, query)?
+            generic(&mut connection, query)
+        }
+        planned => planned,
+    };
+    let rows = match rows {
+        Err(PgError::Answered { state, message }) if state == DENIED => {
+            let help = grant("pg_read_all_data", &address.user);
+            let message = format!("{message}: GRANT SELECT on it, or {help}");
+            return Err(PgError::Answered { state, message });
         }
         rows => rows?,
     };

@@ -24,7 +24,7 @@ pub struct SessionFilter {
     pub user: Option<FieldMatch>,
     /// The database.
     pub database: Option<FieldMatch>,
-    /// The client's address.
+    /// The client's address, or the name of it.
     pub host: Option<FieldMatch>,
     /// The query, the application, or any other field.
     pub text: Option<FieldMatch>,
@@ -95,7 +95,7 @@ impl SessionFilter {
             && (self.shows_idle || session.state != "idle")
             && is_met(&self.user, &client.user)
             && is_met(&self.database, &client.database)
-            && is_met(&self.host, host(session))
+            && (is_met(&self.host, host(session)) || is_met(&self.host, &client.address))
             && self.is_text_met(session)
     }
 
@@ -144,11 +144,13 @@ impl SessionFilter {
     }
 }
 
-/// Where a session's client is; `local` for a socket of this machine, as in pgtop.
+/// Where a session's client is, by name if that is known; `local` for a socket of this machine, as
+/// in pgtop.
 pub(crate) fn host(session: &PgSession) -> &str {
-    match session.client.address.as_str() {
-        "" => "local",
-        address => address,
+    match (session.client.host_name.as_str(), session.client.address.as_str()) {
+        ("", "") => "local",
+        ("", address) => address,
+        (name, _) => name,
     }
 }
 

@@ -34,6 +34,9 @@ pub struct PgFrame {
 /// A server as a whole.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerFacts {
+    /// What it is watched by, such as `db1:5432/shop`.
+    #[serde(default)]
+    pub name: String,
     /// Such as `15.14`.
     pub version: String,
     /// Such as 150014.
@@ -48,6 +51,9 @@ pub struct ServerFacts {
     pub lag_s: Option<f64>,
     /// The database that is connected to.
     pub database: String,
+    /// Which keys the role lacks rights for, with the GRANT; empty where it has them.
+    #[serde(default)]
+    pub rights: String,
     /// Transactions since the oldest that vacuum must respect for a prepared one or a slot.
     #[serde(default)]
     pub reserved_xmin_age: Option<i64>,
@@ -71,8 +77,9 @@ pub struct DatabaseTotals {
     pub blocks_read: i64,
     /// Blocks that were in the buffers.
     pub blocks_hit: i64,
-    /// Rows that were fetched by queries.
-    pub rows_fetched: i64,
+    /// Rows that scans of tables read, and entries that scans of indexes read (`tup_returned`).
+    #[serde(default)]
+    pub rows_returned: i64,
     /// Rows that were inserted.
     pub rows_inserted: i64,
     /// Rows that were updated.
@@ -141,6 +148,9 @@ pub struct SessionClient {
     pub database: String,
     /// The client's address; empty for a local socket.
     pub address: String,
+    /// The name of this address, where it was looked up.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub host_name: String,
     /// What the client calls itself.
     pub application: String,
 }

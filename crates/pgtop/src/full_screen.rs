@@ -23,16 +23,20 @@ pub use state::{TopOptions, TopScreen};
 use ::screen::{Ink, Input};
 
 use crate::frame::PgFrame;
+use tab::LostServer;
 
 impl TopScreen {
     /// Takes an event, and returns what has to be done.
     pub fn apply(&mut self, event: TopEvent) -> Option<TopAction> {
         match event {
             TopEvent::Frame { tab, frame, is_full } => self.take(tab, *frame, is_full),
-            TopEvent::Lost { tab, reason } => self.tabs[tab].lost = Some(reason),
-            TopEvent::Replayed { before, frame, place } => {
+            TopEvent::Lost { tab, what, reason } => {
+                let since_us = self.tabs[tab].lost.as_ref().map_or(self.now_us, |it| it.since_us);
+                self.tabs[tab].lost = Some(LostServer { since_us, what, reason });
+            }
+            TopEvent::Replayed { tab, before, frame, place } => {
                 self.keeping_selection(|screen| {
-                    screen.tabs[0].replace(before.map(|it| *it), *frame);
+                    screen.tabs[tab].replace(before.map(|it| *it), *frame);
                 });
                 self.place = Some(place);
             }
@@ -46,7 +50,10 @@ impl TopScreen {
                 self.options.size = (columns.into(), rows.into());
             }
             TopEvent::Input(input) => return self.input(input),
-            TopEvent::Time(time) => self.time_of_day = time,
+            TopEvent::Time(now_us) => {
+                self.now_us = now_us;
+                self.dialog.let_messages_go(now_us);
+            }
         }
         None
     }

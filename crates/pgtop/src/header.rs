@@ -56,7 +56,7 @@ pub struct HeaderRates {
     pub rollbacks: f64,
     /// The share of blocks that were in the buffers; nothing where none was wanted.
     pub hit_share: Option<f64>,
-    /// Rows that were fetched, inserted, updated and deleted.
+    /// Rows that scans read, and rows that were inserted, updated and deleted.
     pub rows: [f64; 4],
     /// Bytes of temporary files.
     pub temp_bytes: f64,
@@ -162,7 +162,7 @@ impl HeaderRates {
             rollbacks,
             hit_share: (hit + read > 0.0).then(|| hit / (hit + read)),
             rows: [
-                each(old.rows_fetched, new.rows_fetched),
+                each(old.rows_returned, new.rows_returned),
                 each(old.rows_inserted, new.rows_inserted),
                 each(old.rows_updated, new.rows_updated),
                 each(old.rows_deleted, new.rows_deleted),
@@ -173,11 +173,11 @@ impl HeaderRates {
     }
 
     fn line(&self) -> String {
-        let [fetched, inserted, updated, deleted] = self.rows.map(count);
+        let [read, inserted, updated, deleted] = self.rows.map(count);
         let hit = self.hit_share.map_or("-".to_owned(), |it| format!("{:.1} %", it * 100.0));
         format!(
             " tps: {}  rollbacks/s: {}  hit: {hit}  rows/s Se/In/Up/De: \
-             {fetched}/{inserted}/{updated}/{deleted}",
+             {read}/{inserted}/{updated}/{deleted}",
             count(self.transactions),
             count(self.rollbacks)
         )

@@ -5,7 +5,8 @@
 //! mean over samples is the number of sessions that were busy so, as in Oracle's active session
 //! history. Queries that differ in numbers and quoted texts only are one.
 //! Bounds: `samples_max` samples are kept, the oldest go. `KEYS_MAX` ways to wait are told apart;
-//! what comes beyond is counted as `(other)` within its class.
+//! what comes beyond is counted as `(other)` within its class. They are known until the end, also
+//! after their samples have gone.
 //! Invariant: the sums of a bar by class, by event, by query and by user are equal.
 
 use std::collections::{HashMap, VecDeque};
@@ -18,6 +19,20 @@ const QUERY_CHARACTERS: usize = 200;
 const OTHER: &str = "(other)";
 /// Labels of a chart; what is left is one more.
 const LABELS_MAX: usize = 6;
+/// The classes that PostgreSQL has, in the order in which a chart stacks them; `CPU` is ours.
+pub(crate) const CLASSES: [&str; 11] = [
+    "CPU",
+    "IO",
+    "Lock",
+    "LWLock",
+    "IPC",
+    "Client",
+    "Timeout",
+    "BufferPin",
+    "Extension",
+    "Activity",
+    "InjectionPoint",
+];
 
 /// How waits are told apart at a depth of drilling down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +84,7 @@ pub struct WaitWindow {
 /// A chart: mean busy sessions in each bar, by label.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct WaitChart {
-    /// What is told apart, the most frequent first.
+    /// What is told apart, the most frequent first; classes in the order of `CLASSES`.
     pub labels: Vec<String>,
     /// The bars, the oldest first; each has a number for each label, or none without samples.
     pub bars: Vec<Option<Vec<f64>>>,
@@ -173,9 +188,17 @@ impl WaitHistory {
     pub fn chart(&self, window: WaitWindow, path: &[String]) -> WaitChart {
         let start_us = window.start_us();
         let mut shares = self.shares((start_us, window.end_us), path);
-        let has_others = shares.len() > LABELS_MAX;
-        shares.truncate(LABELS_MAX);
+        // There are so few classes that each is told apart, at a place of its own.
+        let labels_max = if path.is_empty() { CLASSES.len() } else { LABELS_MAX };
+        let count = shares.len();
+        // What is beyond `KEYS_MAX` is told apart no better than what is beyond `labels_max`.
+        shares.retain(|share| share.label != OTHER);
+        shares.truncate(labels_max);
+        let has_others = shares.len() < count;
         let mut labels: Vec<String> = shares.into_iter().map(|share| share.label).collect();
+        if path.is_empty() {
+            labels.sort_by_key(|label| class_place(label).unwrap_or(CLASSES.len()));
+        }
         let places: HashMap<String, usize> =
             labels.iter().enumerate().map(|(at, label)| (label.clone(), at)).collect();
         if has_others {
@@ -252,6 +275,11 @@ impl WaitWindow {
         let start = self.start_us() + self.bar_us * at as i64;
         (start, start + self.bar_us)
     }
+}
+
+/// Where a class stands among `CLASSES`.
+pub(crate) fn class_place(class: &str) -> Option<usize> {
+    CLASSES.iter().position(|known| *known == class)
 }
 
 /// A query with `?` for its numbers and quoted texts, in one line.

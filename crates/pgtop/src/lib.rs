@@ -7,6 +7,7 @@
 //! read is bounded, and so is what is kept. No password is in anything that is shown or written.
 //! Refuses: the environment, the audit trail, HTTP, and threads; the binary has them.
 
+mod activity;
 mod address;
 mod batch;
 mod catalog;
@@ -24,15 +25,15 @@ mod record;
 mod sample;
 mod signal;
 mod slow;
-mod statements;
 mod tls;
 mod units;
 mod value;
 mod view;
+mod whole_text;
 
 pub use address::{AddressError, ConnectionSettings, FileError, PgAddress, PgPassword};
 pub use batch::BatchFrame;
-pub use config_file::{ConfigLines, TopConfig, socket_dir};
+pub use config_file::{ConfigLines, TopConfig, delay_s};
 pub use connection::{APPLICATION_NAME, PgConnection, PgError};
 pub use explain::explain;
 pub use filter::{FieldMatch, SessionFilter};
@@ -47,10 +48,11 @@ pub use history::{WaitChart, WaitHistory, WaitLevel, WaitShare, WaitWindow};
 pub use listing::{ListCell, ListColumn, ListOrder, ListRow, ViewList};
 pub use record::{FrameRecorder, RecordError, RecordedFrames};
 pub use sample::{FrameRequest, FrameSource};
-pub use signal::{SignalKind, SignalOutcome, Victim, WholeText};
+pub use signal::{SignalKind, SignalOutcome, Victim};
 pub use slow::{SlowQuery, SlowWatch};
 pub use value::SqlScalar;
 pub use view::{PgView, ViewedFrames};
+pub use whole_text::WholeText;
 
 #[cfg(test)]
 mod tests;

@@ -40,6 +40,8 @@ pub struct ListRow {
     pub ink: Ink,
     /// Which query of which session it is about.
     pub session: Option<QueryIdentity>,
+    /// What JSON has besides the cells.
+    pub facts: Vec<(&'static str, Value)>,
 }
 
 /// A list.
@@ -107,7 +109,8 @@ impl ViewList {
         table.render(style)
     }
 
-    /// Returns the rows as objects by the columns' titles: numbers as such, all else as text.
+    /// Returns the rows as objects by the columns' titles, with their facts: numbers as such, all
+    /// else of the cells as text.
     pub fn json(&self) -> Value {
         let row = |row: &ListRow| {
             let pairs = self.columns.iter().zip(&row.cells).map(|(column, cell)| {
@@ -121,7 +124,8 @@ impl ViewList {
                 };
                 (column.title.to_owned(), value)
             });
-            Value::Object(pairs.collect::<Map<_, _>>())
+            let facts = row.facts.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+            Value::Object(pairs.chain(facts).collect::<Map<_, _>>())
         };
         self.rows.iter().map(row).collect()
     }

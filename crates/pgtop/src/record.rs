@@ -2,7 +2,8 @@
 //!
 //! Each frame is one line of JSON in a gzip member of its own, so `zcat` reads a recording, too.
 //! When a file has reached half of its bound it becomes `FILE.1`, in place of an older one, and a
-//! new one begins. A recording that goes on is appended to.
+//! new one begins. A recording that goes on is appended to. It may have frames of several servers,
+//! by their names, which are read apart.
 //! Invariants: one writes to a file at a time, under a lock. A member that was not written whole
 //! costs itself alone: reading goes on at the next one. The next recording cuts off what is behind
 //! the last whole one. What is read from a file cannot take more than `FRAME_BYTES_MAX`
@@ -24,6 +25,8 @@ use crate::frame::PgFrame;
 const FRAME_BYTES_MAX: u64 = 256 << 20;
 /// How members begin that a recorder writes (RFC 1952): no flags, and no time.
 const MEMBER_HEAD: [u8; 8] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0];
+/// Servers in a recording; frames of others are lost.
+const SERVERS_MAX: usize = 100;
 /// Queries are for the eyes of who recorded them.
 const MODE: u32 = 0o600;
 
@@ -58,6 +61,8 @@ pub struct RecordedFrames {
     files: Vec<(PathBuf, BufReader<File>)>,
     /// Where each frame is: the file, the offset, the time.
     places: Vec<(usize, u64, i64)>,
+    /// The servers by the names that they were watched by, and which frames are theirs.
+    servers: Vec<(String, Vec<usize>)>,
     /// How many frames could not be read, as far as that is known.
     pub lost: usize,
 }
@@ -122,7 +127,8 @@ impl RecordedFrames {
     /// # Errors
     /// When it cannot be read, or holds no frame.
     pub fn open(file: &Path, mut seen: impl FnMut(&PgFrame)) -> Result<Self, RecordError> {
-        let mut recorded = Self { files: Vec::new(), places: Vec::new(), lost: 0 };
+        let (files, places, servers) = (Vec::new(), Vec::new(), Vec::new());
+        let mut recorded = Self { files, places, servers, lost: 0 };
         for path in [older(file), file.to_owned()] {
             let opened = match plain_file::open(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound && path != file => continue,
@@ -133,8 +139,9 @@ impl RecordedFrames {
             let length = reader.get_ref().metadata().map_err(failed)?.len();
             let at = recorded.files.len();
             let (_, lost) = whole_frames(&mut reader, length, |offset, frame| {
-                recorded.places.push((at, offset, frame.time_us));
-                seen(frame);
+                if recorded.take((at, offset, frame.time_us), &frame.server.name) {
+                    seen(frame);
+                }
             })
             .map_err(failed)?;
             recorded.lost += lost;
@@ -146,17 +153,17 @@ impl RecordedFrames {
         }
     }
 
-    /// Returns how many frames there are.
-    pub fn count(&self) -> usize {
-        self.places.len()
+    /// Returns how many frames of a server there are; servers are numbered as their names come.
+    pub fn count(&self, server: usize) -> usize {
+        self.servers[server].1.len()
     }
 
-    /// Returns a frame; `at` is less than the count.
+    /// Returns a frame of a server; `at` is less than the count.
     ///
     /// # Errors
     /// When the file has changed meanwhile.
-    pub fn frame(&mut self, at: usize) -> Result<PgFrame, RecordError> {
-        let (file, offset, _) = self.places[at];
+    pub fn frame(&mut self, server: usize, at: usize) -> Result<PgFrame, RecordError> {
+        let (file, offset, _) = self.places[self.servers[server].1[at]];
         let (path, reader) = &mut self.files[file];
         let read = reader.seek(SeekFrom::Start(offset)).and_then(|_| next(reader));
         let frame = read
@@ -164,9 +171,26 @@ impl RecordedFrames {
         frame.map_err(|source| RecordError::File { what: "read", file: path.clone(), source })
     }
 
-    /// Returns the last frame that is not later than a moment, or the first one.
-    pub fn place_of(&self, time_us: i64) -> usize {
-        self.places.partition_point(|(_, _, time)| *time <= time_us).saturating_sub(1)
+    /// Returns the last frame of a server that is not later than a moment, or the first one.
+    pub fn place_of(&self, server: usize, time_us: i64) -> usize {
+        let is_before = |place: &usize| self.places[*place].2 <= time_us;
+        self.servers[server].1.partition_point(is_before).saturating_sub(1)
+    }
+
+    /// Takes a frame's place for its server; returns whether there is room for that.
+    fn take(&mut self, place: (usize, u64, i64), name: &str) -> bool {
+        let at = self.places.len();
+        let has_room = self.servers.len() < SERVERS_MAX;
+        match self.servers.iter_mut().find(|(known, _)| known == name) {
+            Some((_, places)) => places.push(at),
+            None if has_room => self.servers.push((name.to_owned(), vec![at])),
+            None => {
+                self.lost += 1;
+                return false;
+            }
+        }
+        self.places.push(place);
+        true
     }
 }
 

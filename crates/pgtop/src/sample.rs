@@ -6,22 +6,22 @@
 //! Invariant: a server that has gone is an error of one frame, and the next one connects anew.
 //! Bound: texts of `TEXTS_MAX` statements are kept. Never here: when frames are read, and waiting.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use crate::activity;
 use crate::address::PgAddress;
-use crate::catalog::{self, CatalogView, ROWS_MAX};
+use crate::catalog::{self, CatalogView};
 use crate::connection::{PgConnection, PgError};
 use crate::frame::{
     BlockedSession, DatabaseTotals, Grid, PgFrame, PgSession, QueryIdentity, ServerFacts,
     SessionClient,
 };
-use crate::statements;
 use crate::value::SqlScalar;
 
 /// Texts of statements that are kept.
-const TEXTS_MAX: usize = 5000;
+const TEXTS_MAX: usize = 10_000;
 /// Bytes of a statement's text that are kept.
-const STATEMENT_BYTES: i32 = 2000;
+const STATEMENT_BYTES: i32 = 1000;
 
 /// What a frame is to have besides the sessions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,9 +39,11 @@ pub struct FrameSource {
     address: PgAddress,
     connection: Option<PgConnection>,
     server: ServerRow,
+    /// Texts of statements by their query id. At the bound those that the frame does not have are
+    /// forgotten.
     texts: HashMap<i64, String>,
-    /// Statements of connections that are gone.
-    before: i64,
+    /// Statements that ran on connections that are gone.
+    ran_before: i64,
 }
 
 /// What is asked once for each connection.
@@ -57,7 +59,7 @@ impl FrameSource {
     /// A source that is not connected yet.
     pub fn new(address: PgAddress) -> Self {
         let (connection, server) = (None, ServerRow::default());
-        Self { address, connection, server, texts: HashMap::new(), before: 0 }
+        Self { address, connection, server, texts: HashMap::new(), ran_before: 0 }
     }
 
     /// Returns where the server is.
@@ -87,7 +89,7 @@ impl FrameSource {
         for view in request.views.iter().filter_map(|name| catalog::view(name)) {
             self.within(&mut frame, view.name, |source, frame| source.grid(view, frame))?;
         }
-        frame.server.watching_transactions = self.before + self.connected()?.statements;
+        frame.server.watching_transactions = self.ran_before + self.connected()?.statements;
         Ok(frame)
     }
 
@@ -101,7 +103,7 @@ impl FrameSource {
     ) -> Result<T, PgError> {
         let outcome = run(self.connected()?);
         if let Err(PgError::Lost(_)) = outcome {
-            self.before += self.connection.take().map_or(0, |connection| connection.statements);
+            self.ran_before += self.connection.take().map_or(0, |connection| connection.statements);
         }
         outcome
     }
@@ -109,8 +111,9 @@ impl FrameSource {
     fn connected(&mut self) -> Result<&mut PgConnection, PgError> {
         if self.connection.is_none() {
             let mut connection = PgConnection::open(&self.address)?;
-            let rows = connection.once(statements::SERVER)?;
+            let rows = connection.once(activity::SERVER)?;
             self.server = server_row(rows.first().ok_or_else(no_row)?);
+            self.server.facts.name = self.address.to_string();
             self.connection = Some(connection);
         }
         Ok(self.connection.as_mut().expect("it was just made"))
@@ -120,20 +123,22 @@ impl FrameSource {
         let (facts, sessions) = self.run(|_| Ok(())).and_then(|()| {
             let version = self.version();
             self.run(|connection| {
-                let facts = connection.rows(&statements::server_facts(version), &[])?;
+                let facts = connection.rows(&activity::server_facts(version), &[])?;
                 let sessions =
-                    connection.rows(&statements::activity(version), &[&request.text_bytes])?;
+                    connection.rows(&activity::sessions(version), &[&request.text_bytes])?;
                 Ok((facts, sessions))
             })
         })?;
         let mut frame = PgFrame { server: self.server.facts.clone(), ..PgFrame::default() };
-        add_facts(&mut frame, facts.first().ok_or_else(no_row)?);
+        let facts = facts.first().ok_or_else(no_row)?;
+        add_facts(&mut frame, facts);
+        frame.server.rights = rights([facts[15].whole(), facts[16].whole()], self.user());
         frame.sessions = sessions.iter().map(|row| session(row)).collect();
         let version = self.version();
-        if version < statements::FULL_FROM {
+        if version < activity::FULL_FROM {
             let text = "before PostgreSQL 13 only the activity is shown, unverified";
             frame.missing.push(text.to_owned());
-        } else if version > statements::KNOWN_TO {
+        } else if version > activity::KNOWN_TO {
             let text = "this PostgreSQL is newer than 18; figures that it counts anew may be wrong";
             frame.missing.push(text.to_owned());
         }
@@ -178,7 +183,7 @@ impl FrameSource {
         if waiting.is_empty() {
             return Ok(());
         }
-        let text = statements::blocking(self.version());
+        let text = activity::blocking(self.version());
         let rows = self.run(|connection| connection.rows(&text, &[&waiting]))?;
         for row in rows {
             let pid = row[0].whole();
@@ -203,7 +208,8 @@ impl FrameSource {
             frame.missing.push(missing);
             return Ok(());
         }
-        let mut text = (view.statement)(self.version());
+        let rows_max = view.rows_max();
+        let mut text = format!("{} LIMIT {rows_max}", (view.statement)(self.version()));
         if view.needs_extension {
             let Some(schema) = &self.server.schema else {
                 let database = &self.server.facts.database;
@@ -216,11 +222,8 @@ impl FrameSource {
             text = text.replace("{schema}", schema);
         }
         let (columns, rows) = self.run(|connection| connection.named_rows(&text, &[]))?;
-        if rows.len() == ROWS_MAX {
-            frame.missing.push(format!(
-                "{}: only the {ROWS_MAX} rows with the most in all are read",
-                view.name
-            ));
+        if rows.len() == rows_max {
+            frame.missing.push(format!("{}: only {rows_max} rows are read", view.name));
         }
         let mut grid = Grid { columns, rows };
         if view.needs_extension {
@@ -255,7 +258,9 @@ impl FrameSource {
             );
             let rows = self.run(|connection| connection.rows(&text, &[&unknown]))?;
             if self.texts.len() + rows.len() > TEXTS_MAX {
-                self.texts.clear();
+                let ids: HashSet<i64> =
+                    grid.rows.iter().filter_map(|row| query_id(grid, row)).collect();
+                self.texts.retain(|id, _| ids.contains(id));
             }
             for row in rows {
                 let text = row[1].text().unwrap_or_default();
@@ -312,6 +317,18 @@ fn server_row(row: &[SqlScalar]) -> ServerRow {
     ServerRow { facts, user: text(&row[5]), schema }
 }
 
+/// Which keys need what, if the role may not signal, or not read all tables. What the server does
+/// not know cannot be granted.
+fn rights([may_signal, may_read]: [Option<i64>; 2], user: &str) -> String {
+    let lacks = [(may_signal, "k K X", "pg_signal_backend"), (may_read, "e", "pg_read_all_data")];
+    let lacks = lacks.into_iter().filter(|(may, ..)| *may == Some(0));
+    let (keys, roles): (Vec<_>, Vec<_>) = lacks.map(|(_, keys, role)| (keys, role)).unzip();
+    match keys.is_empty() {
+        true => String::new(),
+        false => format!("for {}: {}", keys.join(", "), grant(&roles.join(", "), user)),
+    }
+}
+
 fn add_facts(frame: &mut PgFrame, row: &[SqlScalar]) {
     let whole = |at: usize| row[at].whole().unwrap_or(0);
     frame.time_us = whole(0);
@@ -322,7 +339,7 @@ fn add_facts(frame: &mut PgFrame, row: &[SqlScalar]) {
         rollbacks: whole(4),
         blocks_read: whole(5),
         blocks_hit: whole(6),
-        rows_fetched: whole(7),
+        rows_returned: whole(7),
         rows_inserted: whole(8),
         rows_updated: whole(9),
         rows_deleted: whole(10),
@@ -345,6 +362,7 @@ fn session(row: &[SqlScalar]) -> PgSession {
             user: text(&row[3]),
             database: text(&row[4]),
             address: text(&row[5]),
+            host_name: String::new(),
             application: text(&row[6]),
         },
         transaction_start_us: row[7].whole(),

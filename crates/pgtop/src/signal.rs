@@ -22,7 +22,6 @@ use tokio_postgres::types::ToSql;
 use crate::connection::PgError;
 use crate::frame::{PgSession, QueryIdentity};
 use crate::sample::{FrameSource, grant};
-use crate::statements;
 use crate::value::ServerTime;
 
 /// What is done to a session.
@@ -53,17 +52,6 @@ pub struct Victim {
     pub is_running: bool,
     /// Whether the role may not see what it does.
     pub is_hidden: bool,
-}
-
-/// A query's text, as much of it as the server keeps.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WholeText {
-    /// The text.
-    pub text: String,
-    /// The database that it runs in.
-    pub database: String,
-    /// Whether the server has cut it (`track_activity_query_size`).
-    pub is_cut: bool,
 }
 
 /// What became of a signal.
@@ -233,24 +221,5 @@ impl FrameSource {
         let after = self.run(|connection| connection.rows(AFTER, &[&identity.pid, &start]))?;
         let next = after.first().and_then(|row| row[0].whole());
         Ok(next.is_some_and(|next| Some(next) != identity.query_start_us && Some(next) <= sent_us))
-    }
-
-    /// Returns the whole text of a query that still runs; nothing where it has ended.
-    ///
-    /// # Errors
-    /// When the server has gone, or refuses.
-    pub fn whole_text(&mut self, identity: QueryIdentity) -> Result<Option<WholeText>, PgError> {
-        let start = ServerTime(identity.backend_start_us);
-        let query = identity.query_start_us.map(ServerTime);
-        let rows = self.run(|connection| {
-            connection.rows(statements::WHOLE_TEXT, &[&identity.pid, &start, &query])
-        })?;
-        Ok(rows.first().map(|row| {
-            let text = row[0].text().unwrap_or_default().to_owned();
-            let bytes_max = row[2].whole().unwrap_or(i64::MAX);
-            // The server keeps a byte for the end.
-            let is_cut = text.len() as i64 >= bytes_max - 1;
-            WholeText { text, database: row[1].text().unwrap_or_default().to_owned(), is_cut }
-        }))
     }
 }

@@ -3,19 +3,25 @@
 //! A query is known by its process, the start of its session and its own start. It is told when
 //! first seen above the threshold, whether or not it was seen below. Only clients' queries that run
 //! are slow; sessions that are idle in a transaction are not.
-//! Bound: what was told is remembered while the query is there.
+//! Several tabs may watch one server, which is known by the microsecond of its start: it is told
+//! once for all of them.
+//! Bound: what was told is remembered while the query is there, and `KEPT_US` longer. That of a
+//! server that comes no more is kept: as many as there were sessions.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use serde_json::json;
 use stdx::calendar::{CivilDate, TimeOfDay};
 
 use crate::frame::{PgFrame, QueryIdentity};
 
+/// How long a query that is seen no more is remembered.
+const KEPT_US: i64 = 60_000_000;
+
 /// A query that has become slow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlowQuery {
-    /// Where it runs.
+    /// The server, such as `db1` or `db1:5433`.
     pub host: String,
     /// The database.
     pub database: String,
@@ -29,35 +35,36 @@ pub struct SlowQuery {
     pub query: String,
 }
 
-/// Watches for slow queries of a server.
+/// Watches for slow queries of all servers.
 #[derive(Debug)]
 pub struct SlowWatch {
-    host: String,
     threshold_s: f64,
-    reported: HashSet<QueryIdentity>,
+    /// What was told, by when its server was started, and when it was seen last by that server's
+    /// clock.
+    reported: HashMap<(i64, QueryIdentity), i64>,
 }
 
 impl SlowWatch {
-    /// Watches a server by its name.
-    pub fn new(host: String, threshold_s: f64) -> Self {
-        Self { host, threshold_s, reported: HashSet::new() }
+    /// Watches for queries that take longer than so many seconds.
+    pub fn new(threshold_s: f64) -> Self {
+        Self { threshold_s, reported: HashMap::new() }
     }
 
-    /// Returns the queries that have become slow, each once.
-    pub fn crossings(&mut self, frame: &PgFrame) -> Vec<SlowQuery> {
-        let mut still = HashSet::new();
+    /// Returns the queries of a frame that have become slow, each once. `host` is what the
+    /// server is called.
+    pub fn crossings(&mut self, host: &str, frame: &PgFrame) -> Vec<SlowQuery> {
+        let (server, now_us) = (frame.server.started_us, frame.time_us);
         let mut found = Vec::new();
         for session in frame.sessions.iter().filter(|session| session.is_running()) {
-            let age_us = session.age_us(frame.time_us).unwrap_or(0);
+            let age_us = session.age_us(now_us).unwrap_or(0);
             if age_us as f64 / 1e6 <= self.threshold_s {
                 continue;
             }
-            still.insert(session.identity);
-            if self.reported.contains(&session.identity) {
+            if self.reported.insert((server, session.identity), now_us).is_some() {
                 continue;
             }
             found.push(SlowQuery {
-                host: self.host.clone(),
+                host: host.to_owned(),
                 database: session.client.database.clone(),
                 user: session.client.user.clone(),
                 pid: session.identity.pid,
@@ -65,7 +72,8 @@ impl SlowWatch {
                 query: session.query.clone(),
             });
         }
-        self.reported = still;
+        // Another tab of the server may have a frame that is older than this one.
+        self.reported.retain(|(other, _), seen| *other != server || *seen > now_us - KEPT_US);
         found
     }
 }

@@ -1,4 +1,4 @@
-//! Says how numbers of these views read: counts, bytes, seconds.
+//! Says how numbers of the views and the header read: counts, bytes, seconds.
 //!
 //! Invariant: a number never reads as more digits than its column is wide, up to exabytes.
 
@@ -10,6 +10,7 @@ const STEPS: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
 /// A number in a unit.
 pub(crate) fn cell(number: f64, unit: Quantity) -> ListCell {
     let text = match unit {
+        Quantity::Id => number.to_string(),
         Quantity::Count => count(number),
         Quantity::Bytes => bytes(number),
         Quantity::Milliseconds => digits(number),
@@ -36,6 +37,17 @@ pub(crate) fn bytes(number: f64) -> String {
 /// Such as `0.4`, `75`, `3600`: seconds, with a tenth below 10.
 pub(crate) fn seconds(seconds: f64) -> String {
     if seconds.abs() < 10.0 { format!("{seconds:.1}") } else { format!("{seconds:.0}") }
+}
+
+/// Such as `74 s`, `12 min`, `1 h 14 min`: a span of whole seconds.
+pub(crate) fn span(seconds: i64) -> String {
+    match seconds.max(0) {
+        short @ ..120 => format!("{short} s"),
+        it @ ..7200 if it % 60 == 0 => format!("{} min", it / 60),
+        it @ ..7200 => format!("{} min {} s", it / 60, it % 60),
+        it if it / 60 % 60 == 0 => format!("{} h", it / 3600),
+        it => format!("{} h {} min", it / 3600, it / 60 % 60),
+    }
 }
 
 /// Such as `3+02:10:59`: days, hours, minutes, seconds.

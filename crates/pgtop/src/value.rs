@@ -3,8 +3,9 @@
 //! Rows are read in the binary format. Times are microseconds since 1970. Texts come as bytes in
 //! the database's encoding, because the connection asks for no conversion (`connection.rs`); what
 //! is no UTF-8 is shown with replacement characters.
-//! Invariant: no byte of a text can fail a row. Refuses: types that no statement here selects;
-//! statements cast those.
+//! Invariant: no byte of a text can fail a row. Refuses: types that no statement here selects, such
+//! as `numeric` and `interval`. Statements cast those: one that does not loses the connection,
+//! frame after frame.
 
 use std::error::Error as StdError;
 
@@ -22,7 +23,7 @@ pub enum SqlScalar {
     /// NULL.
     #[default]
     Null,
-    /// A whole number, or a time in microseconds since 1970.
+    /// A whole number, a time in microseconds since 1970, or 1 for true and 0 for false.
     Whole(i64),
     /// A real number.
     Real(f64),

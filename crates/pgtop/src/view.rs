@@ -44,3 +44,6 @@ impl PgView {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

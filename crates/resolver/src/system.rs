@@ -20,7 +20,7 @@ use hickory_resolver::{Hosts, TokioResolver, system_conf};
 use crate::options::Options;
 
 const RESOLV_CONF: &str = "/etc/resolv.conf";
-const HOSTS: &str = "/etc/hosts";
+pub(crate) const HOSTS: &str = "/etc/hosts";
 
 /// What is known of this machine and its name servers, at one time.
 pub(crate) struct System {

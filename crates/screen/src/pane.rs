@@ -128,6 +128,8 @@ fn look(ink: Ink, has_colour: bool) -> ratatui_core::style::Style {
         Ink::Faint => plain.add_modifier(Modifier::DIM),
         Ink::First => coloured(Color::Cyan),
         Ink::Second => coloured(Color::Yellow),
+        Ink::Third => coloured(Color::Blue),
+        Ink::Fourth => coloured(Color::Magenta),
         Ink::Alarm => coloured(Color::Red),
         Ink::Fine => coloured(Color::Green),
         Ink::Slow => coloured(Color::Yellow).add_modifier(Modifier::BOLD),

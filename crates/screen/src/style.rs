@@ -39,6 +39,10 @@ pub enum Ink {
     First,
     /// The second line of a plot, a bar to compare with.
     Second,
+    /// The third of several things in one plot.
+    Third,
+    /// The fourth of them.
+    Fourth,
     /// What asks for attention.
     Alarm,
     /// What is as it should be.
@@ -71,6 +75,8 @@ impl Style {
             Ink::Faint => "2",
             Ink::First => "36",
             Ink::Second => "33",
+            Ink::Third => "34",
+            Ink::Fourth => "35",
             Ink::Alarm => "31",
             Ink::Fine => "32",
             Ink::Slow => "1;33",

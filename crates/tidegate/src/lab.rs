@@ -20,7 +20,7 @@ mod switch;
 mod watch;
 mod written;
 
-pub(crate) use audited::recorder as action_recorder;
+pub(crate) use audited::{is_unrecorded, recorder as action_recorder};
 
 use std::process::ExitCode;
 

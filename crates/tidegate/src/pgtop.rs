@@ -11,6 +11,7 @@ mod alerts;
 mod batch;
 mod counts;
 mod full_screen;
+mod names;
 mod password;
 mod replay;
 mod secrecy;

@@ -5,6 +5,9 @@
 use std::fmt;
 use std::path::PathBuf;
 
+/// PostgreSQL's own port.
+pub(super) const PORT: u16 = 5432;
+
 /// How the connection is encrypted (libpq's `sslmode`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum PgEncryption {
@@ -46,6 +49,17 @@ pub struct PgAddress {
     pub encryption: PgEncryption,
     /// A file of authorities for certificates.
     pub root_certificates: Option<PathBuf>,
+}
+
+impl PgAddress {
+    /// Returns the host, and the port where it is not PostgreSQL's own: which server it is.
+    pub fn server(&self) -> String {
+        match self.port {
+            PORT => self.host.clone(),
+            port if self.host.contains(':') => format!("[{}]:{port}", self.host),
+            port => format!("{}:{port}", self.host),
+        }
+    }
 }
 
 impl fmt::Display for PgAddress {

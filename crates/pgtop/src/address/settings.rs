@@ -6,10 +6,10 @@
 //! be settings of libpq that mean nothing here.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::files::{FileError, password_of, service_of};
-use super::place::{PgAddress, PgEncryption, PgPassword};
+use super::place::{PORT, PgAddress, PgEncryption, PgPassword};
 
 /// Where libpq looks for each setting in the environment.
 const VARIABLES: [(&str, &str); 9] = [
@@ -91,7 +91,19 @@ impl ConnectionSettings {
         });
         let (host, port) = port.map_or((text, None), |(host, port)| (host, Some(port)));
         let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-        self.set("host", Some(host.to_owned()));
+        match host.starts_with('/') {
+            true => self.set_socket(Path::new(host)),
+            false => self.set("host", Some(host.to_owned())),
+        }
+        self.set("port", port.map(str::to_owned));
+    }
+
+    /// Sets a local socket, or the directory where it is. A socket's name has the port.
+    pub fn set_socket(&mut self, socket: &Path) {
+        let name = socket.file_name().map(|name| name.to_string_lossy().into_owned());
+        let port = name.as_ref().and_then(|name| name.strip_prefix(".s.PGSQL."));
+        let dir = if port.is_some() { socket.parent() } else { Some(socket) };
+        self.set("host", dir.map(|dir| dir.display().to_string()));
         self.set("port", port.map(str::to_owned));
     }
 
@@ -121,11 +133,12 @@ impl ConnectionSettings {
         for (name, key) in VARIABLES {
             environment.set(name, variable(key));
         }
-        all = all.or(config).or(&environment);
+        all = all.or(config);
+        // As in libpq, a service's settings win over single variables.
         if let (None, Some(name)) = (all.0.get("service"), variable("PGSERVICE")) {
             all = all.or(&Self::service(&name, variable)?);
         }
-        all.address(variable)
+        all.or(&environment).address(variable)
     }
 
     fn service(
@@ -143,7 +156,7 @@ impl ConnectionSettings {
         let mut take = |name: &str| self.0.remove(name);
         let host = take("hostaddr").or(take("host")).unwrap_or_else(|| "localhost".to_owned());
         let port = match take("port") {
-            None => 5432,
+            None => PORT,
             Some(text) => match text.parse() {
                 Ok(port @ 1..) => port,
                 // Not the text, which may be a password in the wrong place.

@@ -31,11 +31,30 @@ fn the_command_line_wins_over_the_file_and_that_over_the_environment_and_that_ov
 }
 
 #[test]
+fn a_socket_is_its_directory_and_the_port_in_its_name() {
+    assert_eq!(resolved("/run/pg/.s.PGSQL.5433", "", &[]).to_string(), "/run/pg:5433/test");
+    let mut settings = ConnectionSettings::default();
+    settings.set("port", Some("7".to_owned()));
+    settings.set_socket(std::path::Path::new("/run/pg"));
+    let dir = settings.clone().resolve(&ConnectionSettings::default(), &|_| None).unwrap();
+    assert_eq!(dir.to_string(), "/run/pg:7/test");
+    settings.set_socket(std::path::Path::new("/tmp/.s.PGSQL.5434"));
+    let socket = settings.resolve(&ConnectionSettings::default(), &|_| None).unwrap();
+    assert_eq!(socket.to_string(), "/tmp:5434/test");
+}
+
+#[test]
 fn a_server_is_written_as_host_and_port_as_pairs_or_as_an_url() {
     assert_eq!(resolved("db1", "", &[]).to_string(), "db1:5432/test");
     assert_eq!(resolved("[::1]:99/x", "", &[]).to_string(), "::1:99/x");
     assert_eq!(resolved("::1", "", &[]).to_string(), "::1:5432/test");
     assert_eq!(resolved("/run/pg", "", &[]).host, "/run/pg");
+    // What alerts call it.
+    let server = |text: &str| resolved(text, "", &[]).server();
+    assert_eq!(
+        ["db1", "db1:5432/x", "db1:5433", "[::1]:99"].map(server),
+        ["db1", "db1", "db1:5433", "[::1]:99"]
+    );
     let url = resolved("postgres://ann:p%2Fw@db2:6/x%20y?sslmode=require", "", &[]);
     assert_eq!((url.to_string().as_str(), url.user.as_str()), ("db2:6/x y", "ann"));
     assert_eq!(url.password, Some(PgPassword("p/w".to_owned())));
@@ -80,6 +99,11 @@ fn a_service_is_read_from_its_file_and_a_bad_line_is_named() {
     let address = resolved("", "", &variables);
     assert_eq!((address.to_string().as_str(), address.user.as_str()), ("db7:77/test", "eve"));
     assert_eq!(resolved("service=main port=5", "", &variables).to_string(), "db7:5/test");
+    // As libpq has it: what is given, then the service, then single variables.
+    let variables = [&variables[..], &[("PGPORT", "9"), ("PGDATABASE", "shop")]].concat();
+    assert_eq!(resolved("", "", &variables).to_string(), "db7:77/shop");
+    assert_eq!(resolved("", "host=file", &variables).to_string(), "file:77/shop");
+    assert_eq!(resolved("service=other", "", &variables).to_string(), "no:9/shop");
 
     fs::write(&file, "[main]\nhost\n").unwrap();
     let variable = |name: &str| (name == "PGSERVICEFILE").then(|| file_name.to_owned());

@@ -4,6 +4,7 @@
 //! instead of `op_bytes` in `pg_stat_io`. Before 16 there is no `pg_stat_io`; who wrote buffers is
 //! shown instead, from `pg_stat_bgwriter`.
 
+use super::progress;
 use super::spec::{CatalogView, Quantity, Shown};
 
 pub(super) static STATEMENTS: CatalogView = CatalogView {
@@ -49,7 +50,7 @@ pub(super) static STATEMENTS: CatalogView = CatalogView {
              FROM {{schema}}.pg_stat_statements(false) s \
              LEFT JOIN pg_catalog.pg_roles r ON r.oid = s.userid \
              LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid \
-             ORDER BY s.total_exec_time DESC LIMIT 1000"
+             ORDER BY s.total_exec_time DESC"
         )
     },
 };
@@ -113,7 +114,7 @@ pub(super) static REPLICATION: CatalogView = CatalogView {
     columns: &[
         ("kind", Shown::Label("kind")),
         ("name", Shown::Label("name")),
-        ("pid", Shown::Gauge("pid", Quantity::Count)),
+        ("pid", Shown::Gauge("pid", Quantity::Id)),
         ("client", Shown::Label("client")),
         ("state", Shown::Label("state")),
         ("sync", Shown::Label("sync")),
@@ -152,7 +153,7 @@ pub(super) static PROGRESS: CatalogView = CatalogView {
     name: "progress",
     keys: &["pid", "command"],
     columns: &[
-        ("pid", Shown::Gauge("pid", Quantity::Count)),
+        ("pid", Shown::Gauge("pid", Quantity::Id)),
         ("command", Shown::Label("command")),
         ("database", Shown::Label("database")),
         ("relation", Shown::Label("relation")),
@@ -165,40 +166,5 @@ pub(super) static PROGRESS: CatalogView = CatalogView {
     sort: "done%",
     from: 130_000,
     needs_extension: false,
-    statement: |version| {
-        let row = |command: &str, table: &str, relation: bool, counted: [&str; 4]| {
-            let [phase, done, whole, unit] = counted;
-            let (database, relation) = match relation {
-                true => (
-                    "datname::text",
-                    "CASE WHEN datname = current_database() THEN relid::regclass::text \
-                     ELSE relid::text END",
-                ),
-                false => ("NULL", "NULL"),
-            };
-            format!(
-                "SELECT pid::int8 AS pid, {command} AS command, {database} AS database, \
-                 {relation} AS relation, {phase} AS phase, {done} AS done, {whole} AS whole, \
-                 '{unit}' AS unit FROM pg_catalog.pg_stat_progress_{table}"
-            )
-        };
-        let blocks = |done, whole| ["phase", done, whole, "blocks"];
-        let mut all = vec![
-            row("'VACUUM'", "vacuum", true, blocks("heap_blks_scanned", "heap_blks_total")),
-            row("'ANALYZE'", "analyze", true, blocks("sample_blks_scanned", "sample_blks_total")),
-            row("command", "create_index", true, blocks("blocks_done", "blocks_total")),
-            row("command", "cluster", true, blocks("heap_blks_scanned", "heap_blks_total")),
-            row(
-                "'BASE BACKUP'",
-                "basebackup",
-                false,
-                ["phase", "backup_streamed", "backup_total", "bytes"],
-            ),
-        ];
-        if version >= 140_000 {
-            let counted = ["type", "bytes_processed", "bytes_total", "bytes"];
-            all.push(row("command", "copy", true, counted));
-        }
-        all.join(" UNION ALL ")
-    },
+    statement: progress::statement,
 };

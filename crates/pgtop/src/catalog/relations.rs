@@ -15,6 +15,7 @@ pub(super) static DATABASES: CatalogView = CatalogView {
         ("rollbacks/s", Shown::Rate("rollbacks", Quantity::Count)),
         ("hit%", Shown::ShareOfBoth("blocks_hit", "blocks_read")),
         ("reads/s", Shown::Rate("blocks_read", Quantity::Count)),
+        ("returned/s", Shown::Rate("returned", Quantity::Count)),
         ("fetched/s", Shown::Rate("fetched", Quantity::Count)),
         ("inserted/s", Shown::Rate("inserted", Quantity::Count)),
         ("updated/s", Shown::Rate("updated", Quantity::Count)),
@@ -29,11 +30,13 @@ pub(super) static DATABASES: CatalogView = CatalogView {
     statement: |_| {
         "SELECT s.datname AS database, s.numbackends AS sessions, s.xact_commit AS commits, \
          s.xact_rollback AS rollbacks, s.blks_hit AS blocks_hit, s.blks_read AS blocks_read, \
-         s.tup_fetched AS fetched, s.tup_inserted AS inserted, s.tup_updated AS updated, \
+         s.tup_returned AS returned, s.tup_fetched AS fetched, s.tup_inserted AS inserted, \
+         s.tup_updated AS updated, \
          s.tup_deleted AS deleted, s.temp_bytes AS temp_bytes, s.deadlocks AS deadlocks, \
          age(d.datfrozenxid)::int8 AS xid_age, s.stats_reset AS stats_reset \
          FROM pg_catalog.pg_stat_database s \
-         JOIN pg_catalog.pg_database d ON d.oid = s.datid LIMIT 1000"
+         JOIN pg_catalog.pg_database d ON d.oid = s.datid \
+         ORDER BY s.xact_commit + s.xact_rollback DESC"
             .to_owned()
     },
 };
@@ -71,7 +74,7 @@ pub(super) static TABLES: CatalogView = CatalogView {
          FROM pg_catalog.pg_stat_user_tables s \
          JOIN pg_catalog.pg_statio_user_tables io USING (relid) \
          ORDER BY s.seq_tup_read + coalesce(s.idx_tup_fetch, 0) + s.n_tup_ins + s.n_tup_upd \
-         + s.n_tup_del DESC LIMIT 1000"
+         + s.n_tup_del DESC"
             .to_owned()
     },
 };
@@ -99,7 +102,7 @@ pub(super) static INDEXES: CatalogView = CatalogView {
          io.idx_blks_hit AS blocks_hit, io.idx_blks_read AS blocks_read \
          FROM pg_catalog.pg_stat_user_indexes s \
          JOIN pg_catalog.pg_statio_user_indexes io USING (indexrelid) \
-         ORDER BY s.idx_scan DESC LIMIT 1000"
+         ORDER BY s.idx_scan DESC"
             .to_owned()
     },
 };

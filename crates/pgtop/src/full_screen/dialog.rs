@@ -8,6 +8,10 @@ use crate::signal::Victim;
 
 /// Characters of a query in a question.
 const QUERY_CHARACTERS: usize = 24;
+/// How long a message stays.
+const MESSAGE_SECONDS: i64 = 6;
+/// How long one stays that says what went wrong.
+const ALARM_SECONDS: i64 = 20;
 
 /// Which filter a line is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,12 +59,20 @@ pub(super) struct SignalledQuery {
     pub(super) still_runs: bool,
 }
 
+/// A message in the last row, until it has been there for some seconds or a key is pressed.
+pub(super) struct TopMessage {
+    pub(super) ink: Ink,
+    pub(super) text: String,
+    /// Since when it is there; nothing before the first look at the time.
+    since_us: Option<i64>,
+}
+
 /// What is asked and told.
 #[derive(Default)]
 pub(super) struct TopDialog {
     pub(super) prompt: Option<(TopPrompt, EntryLine)>,
     pub(super) notice: Option<TopNotice>,
-    pub(super) message: Option<(Ink, String)>,
+    pub(super) message: Option<TopMessage>,
     /// Whether the line is as it was filled in: what is typed takes its place.
     pub(super) is_prefilled: bool,
     /// Queries that were signalled, of a server, with what is said of each.
@@ -78,7 +90,20 @@ impl TopDialog {
     }
 
     pub(super) fn say(&mut self, ink: Ink, text: impl Into<String>) {
-        self.message = Some((ink, text.into()));
+        self.message = Some(TopMessage { ink, text: text.into(), since_us: None });
+    }
+
+    /// Takes a message away that has been there for long enough. What is about a line that is
+    /// being entered stays.
+    pub(super) fn let_messages_go(&mut self, now_us: i64) {
+        let Some(message) = self.message.as_mut().filter(|_| self.prompt.is_none()) else { return };
+        let seconds = if message.ink == Ink::Alarm { ALARM_SECONDS } else { MESSAGE_SECONDS };
+        // A clock that is set back makes it stay no longer.
+        let since_us = message.since_us.get_or_insert(now_us);
+        *since_us = (*since_us).min(now_us);
+        if now_us - *since_us >= seconds * 1_000_000 {
+            self.message = None;
+        }
     }
 }
 

@@ -3,12 +3,17 @@
 //! Invariant: drawing changes nothing, and any size will do: what does not fit is left out.
 
 mod chart;
+mod clock_axis;
 mod list;
+mod wait_looks;
 
 use screen::{Ink, Pane, cut, width_of};
 
+use super::dialog::TopNotice;
 use super::state::TopScreen;
+use super::tab::LostServer;
 use crate::header::HeaderFigures;
+use crate::units::span;
 use crate::view::PgView;
 
 /// What stands behind the views.
@@ -27,14 +32,7 @@ impl TopScreen {
         let rows = pane.rows().saturating_sub(row + 1);
         let mut view = pane.part(row, rows);
         if let Some(notice) = &self.dialog.notice {
-            view.text((0, 0), Ink::Bold, &notice.title);
-            let columns = view.columns().max(1);
-            let lines: Vec<String> =
-                notice.text.lines().flat_map(|line| folded(line, columns)).collect();
-            let first = notice.first.min(lines.len().saturating_sub(1));
-            for (at, line) in lines.iter().skip(first).enumerate() {
-                view.text((at + 1, 0), Ink::Plain, line);
-            }
+            text_over(notice, &mut view);
         } else if self.options.view == PgView::Waits {
             chart::waits(self, &mut view);
         } else {
@@ -42,6 +40,27 @@ impl TopScreen {
         }
         bottom(self, pane);
     }
+}
+
+/// Draws a text, and says which part of it is to be seen.
+fn text_over(notice: &TopNotice, pane: &mut Pane<'_>) {
+    let lines = lines_of(notice, pane.columns());
+    let rows = pane.rows().saturating_sub(1);
+    let first = notice.first.min(lines.len().saturating_sub(rows));
+    let last = (first + rows).min(lines.len());
+    let part = match rows {
+        _ if last - first == lines.len() => String::new(),
+        _ => format!("  {} to {last} of {}, PgDn, PgUp", first + 1, lines.len()),
+    };
+    pane.line(0, &[(Ink::Bold, &notice.title), (Ink::Faint, &part)]);
+    for (at, line) in lines[first..last].iter().enumerate() {
+        pane.text((at + 1, 0), Ink::Plain, line);
+    }
+}
+
+/// The lines that a text has in so many columns.
+pub(super) fn lines_of(notice: &TopNotice, columns: usize) -> Vec<String> {
+    notice.text.lines().flat_map(|line| folded(line, columns.max(1))).collect()
 }
 
 /// A line in pieces of so many columns. Plans are indented, so no space is taken away.
@@ -94,18 +113,37 @@ fn header(screen: &TopScreen, pane: &mut Pane<'_>, row: usize) -> usize {
         name = format!("{name} [{}/{}]", screen.tab + 1, screen.tabs.len());
     }
     let Some(frame) = tab.shown() else {
-        let text = tab.lost.as_deref().unwrap_or("connecting …");
-        pane.line(row, &[(Ink::Bold, &name), (Ink::Plain, "  "), (Ink::Second, text)]);
+        let lost = tab.lost.as_ref();
+        let text =
+            lost.map_or("connecting …".to_owned(), |it| format!("{} {}", it.what, it.reason));
+        pane.line(row, &[(Ink::Bold, &name), (Ink::Plain, "  "), (Ink::Second, &text)]);
         return 1;
     };
     let threshold = screen.options.slow_threshold_s;
     let figures = HeaderFigures::of(frame, tab.before(PgView::Running), threshold);
-    let lines = figures.lines(frame, &name, &screen.time_of_day);
+    let time_of_day = screen.time_of_day(frame.time_us);
+    let mut lines = figures.lines(frame, &name, &time_of_day);
+    // Figures of a server that has gone are none of now.
+    let inks = match &tab.lost {
+        None => [Ink::Bold, Ink::Plain],
+        Some(lost) => {
+            lines[0] = format!("{name}  {}; figures are of {time_of_day}", gone(screen, lost));
+            [Ink::Alarm, Ink::Faint]
+        }
+    };
     for (at, line) in lines.iter().enumerate() {
-        let ink = if at == 0 { Ink::Bold } else { Ink::Plain };
-        pane.text((row + at, 0), ink, line);
+        pane.text((row + at, 0), inks[at.min(1)], line);
     }
-    lines.len()
+    let Some(rights) = screen.rights() else { return lines.len() };
+    pane.text((row + lines.len(), 0), Ink::Second, &format!(" {rights}"));
+    lines.len() + 1
+}
+
+/// Since when a server cannot be read.
+fn gone(screen: &TopScreen, lost: &LostServer) -> String {
+    let seconds = (screen.now_us - lost.since_us).max(0) / 1_000_000;
+    let since = screen.time_of_day(lost.since_us);
+    format!("{} since {since}, for {}", lost.what, span(seconds))
 }
 
 /// What is being entered, else a message, else how things stand.
@@ -113,20 +151,22 @@ fn bottom(screen: &TopScreen, pane: &mut Pane<'_>) {
     let Some(row) = pane.rows().checked_sub(1) else { return };
     if let Some((prompt, line)) = &screen.dialog.prompt {
         line.draw(pane, row, &prompt.title(&line.text()));
-        if let (Some((ink, text)), Some(above)) = (&screen.dialog.message, row.checked_sub(1)) {
+        if let (Some(message), Some(above)) = (&screen.dialog.message, row.checked_sub(1)) {
             pane.text((above, 0), Ink::Plain, &" ".repeat(pane.columns()));
-            pane.text((above, 0), *ink, text);
+            pane.text((above, 0), message.ink, &message.text);
         }
         return;
     }
-    if let Some((ink, text)) = &screen.dialog.message {
-        pane.text((row, 0), *ink, text);
+    if let Some(message) = &screen.dialog.message {
+        pane.text((row, 0), message.ink, &message.text);
         return;
     }
     let mut pieces: Vec<(Ink, String)> = Vec::new();
     let tab = screen.current();
     if let Some(lost) = &tab.lost {
-        pieces.push((Ink::Alarm, format!("{lost}  ")));
+        let since =
+            if screen.options.has_header { lost.what.to_owned() } else { gone(screen, lost) };
+        pieces.push((Ink::Alarm, format!("{since}: {}  ", lost.reason)));
     }
     if let Some((at, count)) = screen.place {
         pieces.push((Ink::Second, format!("REPLAY {} of {count}  ", at + 1)));

@@ -21,11 +21,15 @@ pub enum TopEvent {
     Lost {
         /// Which server.
         tab: usize,
+        /// Such as `GONE`.
+        what: &'static str,
         /// Why, and what is done.
         reason: String,
     },
     /// A place of a recording was read.
     Replayed {
+        /// Of which server.
+        tab: usize,
         /// The frame to count from.
         before: Option<Box<PgFrame>>,
         /// The frame there.
@@ -50,8 +54,8 @@ pub enum TopEvent {
     Failed(String),
     /// A key, a paste, another size.
     Input(Input),
-    /// It is so late, as the header shows it.
-    Time(String),
+    /// It is so late by this machine's clock, in microseconds since 1970.
+    Time(i64),
 }
 
 /// What is to be done outside.

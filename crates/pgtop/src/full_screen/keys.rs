@@ -3,9 +3,10 @@
 //! A text over the view takes the keys that move, and any other key closes it. `KEYS` is what `?`
 //! shows. Letters are pgtop's where it has them.
 
-use screen::{EntryLine, Ink, Input, Key};
+use screen::{EntryLine, Ink, Input, Key, padded};
 
 use super::dialog::{FilterField, TopPrompt};
+use super::draw::lines_of;
 use super::event::{SeekStep, TopAction};
 use super::prompts;
 use super::state::TopScreen;
@@ -15,38 +16,42 @@ use crate::view::PgView;
 /// Bars that can be moved over; more than any screen has columns.
 const BARS_MAX: usize = 500;
 
+/// In an order that two columns of `HELP_COLUMNS` show well.
 pub(super) const KEYS: [(&str, &str); 30] = [
-    ("1 to 9, 0, -, =", "views, in the order of the first line"),
+    ("1-9 0 -=w", "views, as in the first row"),
     ("Tab", "the next view"),
-    ("t, m, c", "pgtop's: running, databases, statements"),
-    ("arrows, PgUp, PgDn", "move; in waits: right drills down, left goes back"),
-    ("< >", "sort by another column; in waits: another bar"),
-    ("z Z", "in waits: wider bars, narrower ones"),
+    ("t m c", "running, databases, statements"),
+    ("arrows", "move; in waits drill down"),
+    ("< >", "sort by; in waits: a bar"),
+    ("z Z", "in waits: wider, narrower"),
     ("o", "the other order"),
-    ("/", "filter by text; /re/ is a regular expression"),
-    ("u d h", "filter by user, database, host"),
-    ("a", "filter by age in seconds"),
+    ("/", "filter by text, /re/"),
+    ("u d h", "by user, database, host"),
+    ("a", "by age in seconds"),
     ("F", "no filter"),
     ("i", "idle sessions, or not"),
-    ("f, Enter", "the whole query"),
-    ("e", "its plan (EXPLAIN, in its own database)"),
+    ("f Enter", "the whole query"),
+    ("e", "its plan"),
     ("y", "copy the query"),
     ("k", "cancel the selected query"),
-    ("K", "cancel all slower than N seconds, after a list"),
+    ("K", "cancel all slower than N s"),
     ("X", "end the session, after k"),
-    ("p, space", "pause"),
+    ("p space", "pause"),
     (", .", "a frame back, a frame on"),
-    ("{ }", "in a recording: a minute back, a minute on"),
-    ("@", "in a recording: to a time of day"),
-    ("[ ]", "the server before, the next one"),
+    ("{ }", "recording: a minute back, on"),
+    ("@", "recording: to a time"),
+    ("[ ]", "another server"),
     ("s", "seconds between frames"),
-    ("r", "count from now on; again: from frame to frame"),
+    ("r", "count from now on, or not"),
     ("H", "the header, or not"),
-    ("D", "the settings"),
+    ("D", "settings, and what is missing"),
     ("?", "these keys"),
     ("Esc", "leave a line, a text, a level"),
-    ("q", "quit"),
+    ("q", "quit; in a text: close it"),
 ];
+/// Columns of one column of `?`, and of the keys in it.
+const HELP_COLUMNS: usize = 40;
+const KEY_COLUMNS: usize = 9;
 
 impl TopScreen {
     pub(super) fn input(&mut self, input: Input) -> Option<TopAction> {
@@ -85,7 +90,7 @@ impl TopScreen {
             Key::Char('c') => return self.turn(PgView::Statements),
             Key::Char('p' | ' ') => self.pause(),
             Key::Char('H') => self.options.has_header = !self.options.has_header,
-            Key::Char('D') => self.dialog.show("settings", self.options.settings.clone()),
+            Key::Char('D') => show_settings(self),
             Key::Char('o') => self.options.order.descends = !self.options.order.descends,
             Key::Char('i') => {
                 self.keeping_selection(|screen| {
@@ -176,11 +181,22 @@ impl TopScreen {
 }
 
 fn show_keys(screen: &mut TopScreen) {
-    let lines: Vec<String> = KEYS
-        .iter()
-        .map(|(key, what)| format!("{} {what}", ::screen::padded(key, 19, false)))
-        .collect();
-    screen.dialog.show("keys", lines.join("\n"));
+    let line = |(key, what): &(&str, &str)| format!("{} {what}", padded(key, KEY_COLUMNS, false));
+    // Where two columns fit, all keys are to be seen in 24 rows.
+    let columns = if screen.options.size.0 >= 2 * HELP_COLUMNS { 2 } else { 1 };
+    let (left, right) = KEYS.split_at(KEYS.len().div_ceil(columns));
+    let lines = left.iter().enumerate().map(|(at, key)| match right.get(at) {
+        Some(other) => format!("{}{}", padded(&line(key), HELP_COLUMNS, false), line(other)),
+        None => line(key),
+    });
+    screen.dialog.show("keys", lines.collect::<Vec<_>>().join("\n"));
+}
+
+fn show_settings(screen: &mut TopScreen) {
+    let missing = screen.current().shown().map_or(&[][..], |frame| &frame.missing);
+    let missing = missing.iter().map(String::as_str).chain(screen.rights());
+    let missing = missing.map(|text| format!("\nmissing         {text}")).collect::<String>();
+    screen.dialog.show("settings", format!("{}{missing}", screen.options.settings));
 }
 
 fn filter_key(screen: &mut TopScreen, key: char) {
@@ -239,6 +255,9 @@ fn kill_key(screen: &mut TopScreen, key: char) {
     if screen.options.is_replay {
         return screen.dialog.say(Ink::Second, "nothing is signalled from a recording");
     }
+    if let Some(reason) = screen.options.unrecorded.take() {
+        screen.dialog.say(Ink::Alarm, reason);
+    }
     let Some(frame) = screen.current().shown() else { return };
     match (key, screen.victim()) {
         ('K', _) => screen.dialog.ask(TopPrompt::GroupSeconds, "60"),
@@ -292,15 +311,16 @@ fn in_waits(screen: &mut TopScreen, key: Key) {
 
 fn in_notice(screen: &mut TopScreen, key: Key) -> Option<TopAction> {
     let page = screen.list_rows().max(1);
+    let columns = screen.options.size.0;
     let notice = screen.dialog.notice.as_mut()?;
+    let last = lines_of(notice, columns).len().saturating_sub(page);
     match key {
         Key::Up => notice.first = notice.first.saturating_sub(1),
-        Key::Down => notice.first += 1,
+        Key::Down => notice.first = (notice.first + 1).min(last),
         Key::PageUp => notice.first = notice.first.saturating_sub(page),
-        Key::PageDown => notice.first += page,
+        Key::PageDown => notice.first = (notice.first + page).min(last),
         Key::Home => notice.first = 0,
         Key::Char('y') => return Some(TopAction::Copy(notice.text.clone())),
-        Key::Char('q') => return Some(TopAction::Quit),
         _ => screen.dialog.notice = None,
     }
     None

@@ -9,12 +9,12 @@ use screen::{EntryLine, Ink, Input, Key};
 use super::dialog::{FilterField, SignalledQuery, TopDialog, TopPrompt};
 use super::event::{SeekStep, TopAction};
 use super::state::TopScreen;
+use crate::config_file::delay_s;
 use crate::filter::FieldMatch;
 use crate::frame::PgFrame;
 use crate::group::GroupPlan;
 use crate::signal::{SignalKind, SignalOutcome, Victim};
 
-const DELAY_MIN_S: f64 = 0.2;
 /// The title of what became of several signals.
 const SIGNALLED: &str = "signalled";
 
@@ -68,12 +68,12 @@ fn answered(screen: &mut TopScreen, prompt: TopPrompt, text: &str) -> Option<Top
             }
             None
         }
-        TopPrompt::Delay => match text.parse::<f64>() {
-            Ok(seconds) if (DELAY_MIN_S..=86_400.0).contains(&seconds) => {
+        TopPrompt::Delay => match delay_s(text) {
+            Ok(seconds) => {
                 screen.options.delay_s = seconds;
                 Some(TopAction::Delay(seconds))
             }
-            _ => refused(screen, format!("`{text}` is no number of seconds from 0.2 on")),
+            Err(error) => refused(screen, error),
         },
         TopPrompt::TimeOfDay => match seconds_of_day(text) {
             Some(seconds) => Some(TopAction::Seek(SeekStep::TimeOfDay(seconds))),
@@ -219,9 +219,11 @@ pub(super) fn looked_after(dialog: &mut TopDialog, tab: usize, frame: &PgFrame) 
         }
     }
     let (after, still_runs) = (lines(queries), queries.iter().any(|query| query.still_runs));
-    if let Some((ink, text)) = dialog.message.as_mut().filter(|(_, text)| *text == before) {
-        *ink = if still_runs { Ink::Second } else { *ink };
-        *text = after;
+    if let Some(message) = dialog.message.as_ref().filter(|message| message.text == before) {
+        let ink = if still_runs { Ink::Second } else { message.ink };
+        if after != before {
+            dialog.say(ink, after);
+        }
     } else if let Some(notice) = &mut dialog.notice
         && notice.title == SIGNALLED
     {

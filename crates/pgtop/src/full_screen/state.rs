@@ -25,7 +25,7 @@ pub(super) const SCALE_COLUMNS: usize = 6;
 /// How a screen begins.
 #[derive(Debug, Clone)]
 pub struct TopOptions {
-    /// The servers' names; of a recording its file.
+    /// The servers' names; of a recording its file, for frames that name no server.
     pub names: Vec<String>,
     /// The view.
     pub view: PgView,
@@ -45,8 +45,12 @@ pub struct TopOptions {
     pub is_replay: bool,
     /// What `D` shows, without a password.
     pub settings: String,
+    /// Why signals are recorded nowhere, if so; it is said before the first one.
+    pub unrecorded: Option<String>,
     /// Columns and rows of the terminal.
     pub size: (usize, usize),
+    /// Says the time of day, `HH:MM:SS`, of microseconds since 1970.
+    pub time_of_day: fn(i64) -> String,
 }
 
 /// The screen.
@@ -58,7 +62,8 @@ pub struct TopScreen {
     pub(super) dialog: TopDialog,
     pub(super) waits: WaitsPlace,
     pub(super) is_paused: bool,
-    pub(super) time_of_day: String,
+    /// The time by this machine's clock.
+    pub(super) now_us: i64,
     /// The frame of a recording that is shown, and how many there are.
     pub(super) place: Option<(usize, usize)>,
 }
@@ -67,7 +72,9 @@ impl TopScreen {
     /// A screen without frames yet.
     pub fn new(options: TopOptions) -> Self {
         let tab = |name: &String| ServerTab::new(name.clone(), options.is_replay);
-        let tabs = options.names.iter().map(tab).collect();
+        // A recording says by itself which servers it has.
+        let servers = options.names.iter().filter(|_| !options.is_replay);
+        let tabs = servers.map(tab).collect();
         Self {
             options,
             tabs,
@@ -76,7 +83,7 @@ impl TopScreen {
             dialog: TopDialog::default(),
             waits: WaitsPlace::default(),
             is_paused: false,
-            time_of_day: String::new(),
+            now_us: 0,
             place: None,
         }
     }
@@ -96,9 +103,22 @@ impl TopScreen {
         FrameRequest { locks, views, text_bytes: TEXT_BYTES }
     }
 
-    /// Takes a frame of a recording into the history, without showing it.
+    /// Takes a frame of a recording into the history of its server, without showing it.
     pub fn remember(&mut self, frame: &PgFrame) {
-        self.tabs[0].history.push(frame);
+        let name = match frame.server.name.as_str() {
+            "" => self.options.names[0].clone(),
+            name => name.to_owned(),
+        };
+        let at = self.tabs.iter().position(|tab| tab.name == name).unwrap_or_else(|| {
+            self.tabs.push(ServerTab::new(name, true));
+            self.tabs.len() - 1
+        });
+        self.tabs[at].history.push(frame);
+    }
+
+    /// Returns which server is shown.
+    pub fn tab(&self) -> usize {
+        self.tab
     }
 
     /// Returns the view.
@@ -147,8 +167,14 @@ impl TopScreen {
 
     /// Rows that the list has.
     pub(super) fn list_rows(&self) -> usize {
-        let header = if self.options.has_header { 4 } else { 0 };
+        let header = if self.options.has_header { 4 + self.rights().iter().len() } else { 0 };
         self.options.size.1.saturating_sub(FRAME_ROWS + header)
+    }
+
+    /// Which keys the role lacks rights for, with the GRANT, if any.
+    pub(super) fn rights(&self) -> Option<&str> {
+        let shown = self.current().shown().filter(|_| !self.options.is_replay)?;
+        Some(shown.server.rights.as_str()).filter(|rights| !rights.is_empty())
     }
 
     pub(super) fn turn(&mut self, view: PgView) -> Option<TopAction> {
@@ -176,10 +202,19 @@ impl TopScreen {
     pub(super) fn wait_window(&self, bars: usize) -> Option<WaitWindow> {
         let shown = self.current().shown()?;
         let newest = self.current().history.span_us().map(|(_, newest)| newest);
-        // Paused or in a recording, the chart ends at what is shown.
-        let is_still = self.is_paused || self.options.is_replay;
-        let now = newest.filter(|_| !is_still).unwrap_or(shown.time_us);
+        // The chart ends at what is shown.
+        let now = newest.filter(|_| !self.is_still()).unwrap_or(shown.time_us);
         Some(self.waits.window(now, bars))
+    }
+
+    /// Whether what is shown stays: paused, or in a recording.
+    pub(super) fn is_still(&self) -> bool {
+        self.is_paused || self.options.is_replay
+    }
+
+    /// The time of day of a moment of a server.
+    pub(super) fn time_of_day(&self, time_us: i64) -> String {
+        (self.options.time_of_day)(time_us)
     }
 
     fn bars(&self) -> usize {

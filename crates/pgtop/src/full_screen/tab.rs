@@ -1,6 +1,8 @@
 //! What is known of one server: its last frames, its history, and which queries were cancelled.
 //!
-//! Bounds: `FRAMES_MAX` frames that were shown, and an hour of samples; of a recording a day.
+//! Bounds: `FRAMES_MAX` frames that were shown, fewer where they have more than `ROWS_MAX` rows of
+//! catalogs. An hour of samples; of a recording a day. With a delay below a second samples come
+//! more often, and less than that is kept.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -10,8 +12,22 @@ use crate::view::PgView;
 
 /// Frames to step back in.
 const FRAMES_MAX: usize = 60;
-const HISTORY_SECONDS: usize = 3600;
-const REPLAY_SECONDS: usize = 86_400;
+/// Rows of catalogs in them.
+const ROWS_MAX: usize = 60_000;
+/// An hour, at a sample a second.
+const SAMPLES_MAX: usize = 3600;
+/// A day, likewise.
+const REPLAY_SAMPLES_MAX: usize = 86_400;
+
+/// A server that cannot be read.
+pub(super) struct LostServer {
+    /// Since when, by this machine's clock.
+    pub(super) since_us: i64,
+    /// Such as `GONE`.
+    pub(super) what: &'static str,
+    /// Why, and what is done.
+    pub(super) reason: String,
+}
 
 /// One server.
 pub(super) struct ServerTab {
@@ -21,22 +37,27 @@ pub(super) struct ServerTab {
     /// By how many frames what is shown is behind the newest.
     pub(super) back: usize,
     pub(super) history: WaitHistory,
-    /// Why it cannot be read.
-    pub(super) lost: Option<String>,
+    /// Why it cannot be read, if so.
+    pub(super) lost: Option<LostServer>,
     /// What counters are counted from, instead of the frame before.
     baseline: Option<PgFrame>,
     /// Queries that a cancel was tried on.
     pub(super) cancelled: HashSet<QueryIdentity>,
 }
 
+/// The rows of catalogs that a frame has.
+fn rows(frame: &PgFrame) -> usize {
+    frame.grids.values().map(|grid| grid.rows.len()).sum()
+}
+
 impl ServerTab {
     pub(super) fn new(name: String, is_replay: bool) -> Self {
-        let seconds = if is_replay { REPLAY_SECONDS } else { HISTORY_SECONDS };
+        let samples_max = if is_replay { REPLAY_SAMPLES_MAX } else { SAMPLES_MAX };
         Self {
             name,
             frames: VecDeque::new(),
             back: 0,
-            history: WaitHistory::new(seconds),
+            history: WaitHistory::new(samples_max),
             lost: None,
             baseline: None,
             cancelled: HashSet::new(),
@@ -47,13 +68,17 @@ impl ServerTab {
     pub(super) fn push(&mut self, frame: PgFrame, stays: bool) {
         let ids: HashSet<QueryIdentity> = frame.sessions.iter().map(|it| it.identity).collect();
         self.cancelled.retain(|identity| ids.contains(identity));
-        if self.frames.len() == FRAMES_MAX {
+        self.frames.push_back(frame);
+        // One frame is shown, and one is counted from.
+        while self.frames.len() > FRAMES_MAX
+            || (self.frames.len() > 2 && self.frames.iter().map(rows).sum::<usize>() > ROWS_MAX)
+        {
             self.frames.pop_front();
         }
-        self.frames.push_back(frame);
         if stays {
             self.back = (self.back + 1).min(self.frames.len() - 1);
         }
+        self.back = self.back.min(self.frames.len() - 1);
     }
 
     /// Shows a place of a recording.
@@ -75,7 +100,7 @@ impl ServerTab {
 
     /// The frame that is shown.
     pub(super) fn shown(&self) -> Option<&PgFrame> {
-        self.frames.get(self.place()?)
+        self.frames.get(self.shown_at()?)
     }
 
     /// The frame to count from, for a view.
@@ -87,7 +112,7 @@ impl ServerTab {
         if let Some(baseline) = baseline.filter(|it| it.time_us < shown.time_us) {
             return Some(baseline);
         }
-        self.frames.range(..self.place()?).next_back().filter(has_rows)
+        self.frames.range(..self.shown_at()?).next_back().filter(has_rows)
     }
 
     /// Counts from what is shown now, or again from frame to frame; returns whether the former.
@@ -103,7 +128,8 @@ impl ServerTab {
         self.baseline.is_some()
     }
 
-    fn place(&self) -> Option<usize> {
+    /// Which of the frames is shown.
+    fn shown_at(&self) -> Option<usize> {
         (self.frames.len()).checked_sub(self.back + 1)
     }
 }

@@ -36,7 +36,12 @@ fn screen(now_s: i64, sessions: Vec<PgSession>) -> TopScreen {
         records: false,
         is_replay: false,
         settings: "delay 5".to_owned(),
+        unrecorded: None,
         size: (100, 16),
+        time_of_day: |time_us| {
+            let seconds = time_us / 1_000_000;
+            format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+        },
     });
     show(&mut screen, now_s, sessions);
     screen
@@ -206,8 +211,9 @@ fn the_selected_session_stays_selected_and_a_slow_one_is_bold() {
 #[test]
 fn any_size_will_do_and_every_view_is_drawn() {
     let mut screen = screen(100, vec![session(7, 10, "SELECT '\x1b[31m', 1")]);
-    for key in PgView::KEYS.chars() {
+    for (key, view) in PgView::KEYS.chars().zip(PgView::ALL) {
         press(&mut screen, &key.to_string());
+        assert_eq!(screen.view(), view, "{key}");
         for (columns, rows) in [(1, 1), (20, 3), (20, 24), (80, 24), (200, 50)] {
             let resized = Input::Resized(columns as u16, rows);
             screen.apply(TopEvent::Input(resized));
@@ -219,6 +225,200 @@ fn any_size_will_do_and_every_view_is_drawn() {
     assert!(text(&screen, 80, 12).contains("? keys  q quit"));
     let text = text(&screen, 20, 12);
     assert!(text.contains("SELECT") && text.contains("[1 running]"), "{text}");
+}
+
+fn waiting(pid: i32, class: &str, event: &str) -> PgSession {
+    let wait = Some((class.to_owned(), event.to_owned())).filter(|_| class != "CPU");
+    PgSession { wait, ..session(pid, 1, "SELECT 1") }
+}
+
+#[test]
+fn waits_have_a_clock_a_legend_and_say_which_span_they_show() {
+    let mut screen = screen(3590, vec![waiting(1, "Lock", "tuple"), waiting(2, "CPU", "")]);
+    for now_s in 3591..3610 {
+        show(&mut screen, now_s, vec![waiting(1, "Lock", "tuple"), waiting(2, "CPU", "")]);
+    }
+    press(&mut screen, "6");
+    screen.apply(TopEvent::Input(Input::Resized(80, 24)));
+    let wide = text(&screen, 80, 24);
+    assert!(wide.contains("\nactive sessions, last 74 s, 1 s a column, by class\n"), "{wide}");
+    assert!(wide.contains("\nC CPU  L Lock\n"), "{wide}");
+    // Each time stands below the bar that begins then: the newest, at the right, is 01:00:09.
+    let axis = wide.lines().position(|line| line.contains('┬')).unwrap();
+    let lines: Vec<&str> = wide.lines().skip(axis).take(2).collect();
+    assert_eq!(lines[1].find("01:00:00"), Some(80 - 10));
+    assert_eq!(lines[1].find("00:59:50"), Some(80 - 20));
+    assert_eq!(lines[0].chars().nth(80 - 10), Some('┬'));
+    assert!(wide.contains("class in the whole chart"), "{wide}");
+    press(&mut screen, "<<");
+    assert!(text(&screen, 80, 24).contains("class at 01:00:08"));
+    screen.apply(TopEvent::Input(Input::Resized(40, 24)));
+    let narrow = text(&screen, 40, 24);
+    assert!(narrow.contains("\nlast 34 s, 1 s a column, by class\n"), "{narrow}");
+    assert!(narrow.contains("\n          00:59:40  00:59:50  01:00:00\n"), "{narrow}");
+    press(&mut screen, ">>zzzp");
+    let hour = text(&screen, 40, 24);
+    assert!(hour.contains("\n34 min to 01:01:00, 60 s a column, by c"), "{hour}");
+    assert!(hour.contains("\n         00:30     00:40     00:50\n"), "{hour}");
+}
+
+#[test]
+fn a_class_has_its_letter_colour_and_place_whatever_else_waits() {
+    let drawn = |sessions: Vec<PgSession>| {
+        let mut screen = screen(100, sessions);
+        press(&mut screen, "6");
+        text(&screen, 80, 30)
+    };
+    let stack = |text: &str| -> String {
+        text.lines().filter_map(|line| line.chars().nth(79)).filter(|it| *it != '─').collect()
+    };
+    let lock = |pid| waiting(pid, "Lock", "tuple");
+    let file = |pid| waiting(pid, "IO", "DataFileRead");
+    let some = stack(&drawn(vec![lock(1), lock(2), file(3)]));
+    let others = stack(&drawn(vec![lock(1), file(2), file(3), waiting(4, "Newer", "one")]));
+    // From the top down: locks above files, though the one or the other is more frequent.
+    assert_eq!(some, "LLLLLLLIII");
+    assert_eq!(others, "??LLLIIIII");
+}
+
+#[test]
+fn a_server_that_has_gone_is_said_to_be_gone_since_when_and_figures_to_be_old() {
+    let mut screen = screen(100, vec![session(7, 10, "SELECT 7")]);
+    let lost = |screen: &mut TopScreen, now_s: i64| {
+        screen.apply(TopEvent::Time(now_s * 1_000_000));
+        let reason = "no route; connecting again in 0.3 s".to_owned();
+        screen.apply(TopEvent::Lost { tab: 0, what: "GONE", reason });
+    };
+    lost(&mut screen, 102);
+    lost(&mut screen, 107);
+    let gone = text(&screen, 80, 16);
+    let header = "db1  GONE since 00:01:42, for 5 s; figures are of 00:01:40\n";
+    assert!(gone.contains(header), "{gone}");
+    assert!(gone.contains("GONE: no route; connecting again in 0.3 s"), "{gone}");
+    press(&mut screen, "H");
+    assert!(text(&screen, 80, 16).contains("GONE since 00:01:42, for 5 s: no route"));
+    show(&mut screen, 110, vec![session(7, 10, "SELECT 7")]);
+    assert!(!text(&screen, 80, 16).contains("GONE"));
+}
+
+#[test]
+fn a_message_goes_after_some_seconds_and_one_about_a_line_stays_with_it() {
+    let mut screen = screen(100, vec![session(7, 10, "SELECT 7")]);
+    let at = |screen: &mut TopScreen, now_s: i64| {
+        screen.apply(TopEvent::Time(now_s * 1_000_000));
+        text(screen, 80, 16)
+    };
+    press(&mut screen, "@");
+    assert!(at(&mut screen, 1000).contains("that is for recordings"));
+    assert!(at(&mut screen, 1005).contains("that is for recordings"));
+    assert!(!at(&mut screen, 1006).contains("that is for recordings"));
+    screen.apply(TopEvent::Failed("no room".to_owned()));
+    assert!(at(&mut screen, 1010).contains("no room"));
+    assert!(at(&mut screen, 1029).contains("no room"));
+    assert!(!at(&mut screen, 1030).contains("no room"));
+    press(&mut screen, "a\x7fx\n");
+    assert!(at(&mut screen, 1100).contains("`x` is no number of seconds"));
+    assert!(at(&mut screen, 1200).contains("`x` is no number of seconds"));
+}
+
+#[test]
+fn all_keys_are_to_be_seen_in_24_rows_and_q_closes_them_without_leaving() {
+    let mut screen = screen(100, vec![session(7, 10, "SELECT 7")]);
+    screen.apply(TopEvent::Input(Input::Resized(80, 24)));
+    press(&mut screen, "?");
+    let help = text(&screen, 80, 24);
+    for (key, what) in keys::KEYS {
+        assert!(help.contains(key) && help.contains(what), "{what}: {help}");
+    }
+    assert_eq!(press(&mut screen, "q"), None);
+    assert!(text(&screen, 80, 24).contains("SELECT 7"));
+    // In a narrow terminal they are one column, to be moved through.
+    screen.apply(TopEvent::Input(Input::Resized(40, 24)));
+    press(&mut screen, "?");
+    let help = text(&screen, 40, 24);
+    assert!(help.contains("keys  1 to 17 of 30, PgDn, PgUp"));
+    assert!(!help.contains("quit; in a text"), "{help}");
+    screen.apply(TopEvent::Input(Input::Key(Key::PageDown)));
+    let help = text(&screen, 40, 24);
+    assert!(help.contains("14 to 30 of 30") && help.contains("quit; in a text"), "{help}");
+    // Beyond the end there is nothing to come back from.
+    (0..5).for_each(|_| drop(screen.apply(TopEvent::Input(Input::Key(Key::PageDown)))));
+    screen.apply(TopEvent::Input(Input::Key(Key::Up)));
+    assert!(text(&screen, 40, 24).contains("13 to 29 of 30"));
+    assert_eq!(press(&mut screen, "q"), None);
+    assert_eq!(press(&mut screen, "q"), Some(TopAction::Quit));
+}
+
+#[test]
+fn a_query_can_be_read_in_40_columns_and_in_80() {
+    let query = "SELECT id, name FROM customer WHERE id = 4711";
+    let mut waiter = waiting(2, "Lock", "transactionid");
+    waiter.query = query.to_owned();
+    waiter.client.address = "192.168.100.200".to_owned();
+    waiter.blocked = Some(crate::frame::BlockedSession {
+        blockers: vec![1],
+        lock: "transactionid ShareLock".to_owned(),
+        start_us: None,
+    });
+    let mut screen = screen(100, vec![session(1, 10, "BEGIN"), waiter]);
+    for key in "1234".chars() {
+        press(&mut screen, &key.to_string());
+        for (columns, least) in [(40, 15), (80, 31), (130, query.len())] {
+            let shown = text(&screen, columns, 20);
+            let wanted = if key == '3' { "BEGIN" } else { &query[..least] };
+            assert!(shown.contains(wanted), "view {key}: {shown}");
+            assert!(shown.contains("Id"), "view {key}: {shown}");
+        }
+    }
+    press(&mut screen, "1");
+    let shown = text(&screen, 80, 20);
+    assert!(shown.contains("Lock:transactionid") && !shown.contains("192.168"), "{shown}");
+}
+
+#[test]
+fn what_a_role_may_not_do_is_said_before_it_is_tried() {
+    let mut screen = screen(100, vec![session(7, 10, "SELECT 7")]);
+    let mut frame = PgFrame { time_us: 101_000_000, ..PgFrame::default() };
+    frame.sessions = vec![session(7, 10, "SELECT 7")];
+    frame.server.rights = "for k K X, e: GRANT pg_signal_backend TO \"w\"".to_owned();
+    frame.missing = vec!["queries of 3 sessions are hidden".to_owned()];
+    screen.apply(TopEvent::Frame { tab: 0, frame: Box::new(frame), is_full: true });
+    let shown = text(&screen, 80, 16);
+    assert!(shown.contains("\n for k K X, e: GRANT pg_signal_backend TO \"w\"\n"), "{shown}");
+    press(&mut screen, "D");
+    let settings = text(&screen, 80, 16);
+    for wanted in ["delay 5", "queries of 3 sessions are hidden", "for k K X, e: GRANT"] {
+        assert!(settings.contains(wanted), "{settings}");
+    }
+}
+
+#[test]
+fn that_signals_are_recorded_nowhere_is_said_once_before_the_first() {
+    let mut screen = screen(100, vec![session(7, 10, "SELECT 7")]);
+    screen.options.unrecorded = Some("signals are recorded nowhere".to_owned());
+    assert!(!text(&screen, 80, 16).contains("recorded nowhere"));
+    press(&mut screen, "k");
+    let asked = text(&screen, 80, 16);
+    assert!(asked.contains("recorded nowhere") && asked.contains("cancel the query"), "{asked}");
+    press(&mut screen, "\x1bk");
+    assert!(!text(&screen, 80, 16).contains("recorded nowhere"));
+}
+
+#[test]
+fn frames_of_large_views_are_kept_in_smaller_number() {
+    let mut screen = screen(100, Vec::new());
+    press(&mut screen, "5");
+    for second in 101..110 {
+        let mut frame = PgFrame { time_us: second * 1_000_000, ..PgFrame::default() };
+        let rows = vec![vec![crate::SqlScalar::Null]; 20_000];
+        let grid = crate::Grid { columns: vec!["queryid".to_owned()], rows };
+        frame.grids.insert("statements".to_owned(), grid);
+        screen.apply(TopEvent::Frame { tab: 0, frame: Box::new(frame), is_full: true });
+    }
+    press(&mut screen, ",,");
+    assert!(text(&screen, 80, 16).contains("PAUSED 2 back"));
+    press(&mut screen, ",");
+    assert!(text(&screen, 80, 16).contains("no frame there is kept"));
 }
 
 #[test]
@@ -253,6 +453,12 @@ fn branches_of_the_lock_tree_go_on_and_a_blocker_counts_all_behind_it() {
     for line in ["\n1 ", "\n├ 2 ", "\n│ └ 4 ", "\n└ 3 "] {
         assert!(tree.contains(line), "{tree}");
     }
+    // JSON has no drawing.
+    let json = screen.list().json();
+    let facts = |at: usize| [&json[at]["Id"], &json[at]["depth"], &json[at]["blocked_by"]];
+    let plain: Vec<String> =
+        (0..4).map(|at| facts(at).map(ToString::to_string).join(" ")).collect();
+    assert_eq!(plain, ["1 0 []", "2 1 [1]", "4 2 [2]", "3 1 [1]"]);
     press(&mut screen, "3");
     let list = screen.list();
     let rows: Vec<Vec<&str>> = list

@@ -36,8 +36,8 @@ fn a_chart_has_mean_busy_sessions_by_level_and_the_same_sum_on_each() {
     history.push(&frame(13, vec![lock("bob")]));
     let window = WaitWindow { end_us: 14_000_000, bar_us: 2_000_000, bars: 3 };
     let chart = history.chart(window, &[]);
-    assert_eq!(chart.labels, ["Lock", "IO", "CPU"]);
-    let bars = [None, Some(vec![0.5, 1.0, 0.5]), Some(vec![3.0, 0.0, 0.0])];
+    assert_eq!(chart.labels, ["CPU", "IO", "Lock"]);
+    let bars = [None, Some(vec![0.5, 1.0, 0.5]), Some(vec![0.0, 0.0, 3.0])];
     assert_eq!(chart.bars, bars);
 
     let path = ["Lock", "tuple", "UPDATE t SET a = ?"].map(str::to_owned);
@@ -50,6 +50,20 @@ fn a_chart_has_mean_busy_sessions_by_level_and_the_same_sum_on_each() {
         let wanted = if depth == 0 { 7.0 / 3.0 } else { 4.0 / 3.0 };
         assert!((sum - wanted).abs() < 1e-9, "depth {depth}: {sum}");
     }
+}
+
+#[test]
+fn what_a_chart_does_not_tell_apart_is_one_label_at_its_end() {
+    let mut history = WaitHistory::new(1);
+    let wait = |event: &str| session(Some(("IO", event)), "SELECT 1", "ann");
+    let often = ["a", "b", "c", "d", "e", "f"].into_iter().flat_map(|event| [event; 2]);
+    // As it is counted beyond the bound of ways to wait.
+    let events = often.chain(["g"]).chain([OTHER; 5]);
+    history.push(&frame(0, events.map(wait).collect()));
+    let window = WaitWindow { end_us: 1_000_000, bar_us: 1_000_000, bars: 1 };
+    let chart = history.chart(window, &["IO".to_owned()]);
+    assert_eq!(chart.labels, ["a", "b", "c", "d", "e", "f", OTHER]);
+    assert_eq!(chart.bars, [Some(vec![2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 6.0])]);
 }
 
 #[test]

@@ -23,13 +23,37 @@ fn frames_come_back_in_any_order_and_by_time() {
     let mut recorder = FrameRecorder::open(&file, 1 << 20).unwrap();
     (1..=5).for_each(|second| recorder.push(&frame(second)).unwrap());
     let mut frames = RecordedFrames::open(&file, |_| {}).unwrap();
-    assert_eq!((frames.count(), frames.lost), (5, 0));
+    assert_eq!((frames.count(0), frames.lost), (5, 0));
     for at in [4, 0, 2] {
-        assert_eq!(frames.frame(at).unwrap(), frame(at as i64 + 1));
+        assert_eq!(frames.frame(0, at).unwrap(), frame(at as i64 + 1));
     }
-    assert_eq!(frames.place_of(3_999_999), 2);
-    assert_eq!(frames.place_of(0), 0);
-    assert_eq!(frames.place_of(i64::MAX), 4);
+    assert_eq!(frames.place_of(0, 3_999_999), 2);
+    assert_eq!(frames.place_of(0, 0), 0);
+    assert_eq!(frames.place_of(0, i64::MAX), 4);
+}
+
+#[test]
+fn servers_in_one_recording_are_read_apart() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("a.pgtop");
+    let of = |name: &str, second: i64| {
+        let mut frame = frame(second);
+        frame.server.name = name.to_owned();
+        frame
+    };
+    let mut recorder = FrameRecorder::open(&file, 1 << 20).unwrap();
+    // The clock of the second is behind.
+    let all = [("db1", 101), ("db2", 51), ("db1", 102), ("db2", 52), ("db2", 53)];
+    all.iter().for_each(|(name, second)| recorder.push(&of(name, *second)).unwrap());
+    let mut frames = RecordedFrames::open(&file, |_| {}).unwrap();
+    assert_eq!((frames.count(0), frames.count(1), frames.lost), (2, 3, 0));
+    assert_eq!(frames.frame(0, 1).unwrap(), of("db1", 102));
+    assert_eq!(frames.frame(1, 1).unwrap(), of("db2", 52));
+    assert_eq!((frames.place_of(0, 101_500_000), frames.place_of(1, 52_500_000)), (0, 1));
+    for server in 0..200 {
+        recorder.push(&of(&format!("other{server}"), 200)).unwrap();
+    }
+    assert_eq!(RecordedFrames::open(&file, |_| {}).unwrap().lost, 102);
 }
 
 #[test]
@@ -42,7 +66,7 @@ fn a_torn_tail_costs_one_frame_and_the_next_recording_cuts_it_off() {
     let whole = fs::read(&file).unwrap();
     let mut two = RecordedFrames::open(&file, |_| {}).unwrap();
     let third = two.places[2].1 as usize;
-    two.frame(1).unwrap();
+    two.frame(0, 1).unwrap();
     for end in third + 1..whole.len() {
         fs::write(&file, &whole[..end]).unwrap();
         assert_eq!(recorded(&file), [1, 2], "cut at {end} of {}", whole.len());

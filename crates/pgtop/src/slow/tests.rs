@@ -21,9 +21,9 @@ fn frame(second: i64, starts: &[(i32, i64)], state: &str) -> PgFrame {
 
 #[test]
 fn a_crossing_is_reported_once_also_for_a_query_first_seen_above_and_for_the_next_query() {
-    let mut watch = SlowWatch::new("db1".to_owned(), 60.0);
+    let mut watch = SlowWatch::new(60.0);
     let mut pids = |frame: &PgFrame| -> Vec<(i32, i64)> {
-        watch.crossings(frame).iter().map(|it| (it.pid, it.seconds)).collect()
+        watch.crossings("db1", frame).iter().map(|it| (it.pid, it.seconds)).collect()
     };
     assert_eq!(pids(&frame(100, &[(7, 90), (8, 10)], "active")), [(8, 90)]);
     assert_eq!(pids(&frame(150, &[(7, 90), (8, 10)], "active")), []);
@@ -35,9 +35,32 @@ fn a_crossing_is_reported_once_also_for_a_query_first_seen_above_and_for_the_nex
 }
 
 #[test]
+fn two_tabs_of_one_server_tell_a_query_once_and_two_servers_each_their_own() {
+    let mut watch = SlowWatch::new(60.0);
+    let of = |started_us: i64, mut frame: PgFrame| {
+        frame.server.started_us = started_us;
+        frame
+    };
+    let slow = [(7, 10)];
+    let mut count = |host: &str, frame: PgFrame| watch.crossings(host, &frame).len();
+    assert_eq!(count("db1", of(1, frame(100, &slow, "active"))), 1);
+    assert_eq!(count("/run/pg", of(1, frame(101, &slow, "active"))), 0);
+    assert_eq!(count("db2", of(2, frame(101, &slow, "active"))), 1);
+    // The one tab has seen the end of it, and the other has a frame from before.
+    assert_eq!(count("db1", of(1, frame(103, &[], "active"))), 0);
+    assert_eq!(count("/run/pg", of(1, frame(102, &slow, "active"))), 0);
+    // The time of one server lets nothing of another be forgotten.
+    assert_eq!(count("db2", of(2, frame(500, &slow, "active"))), 0);
+    assert_eq!(count("db1", of(1, frame(103, &slow, "active"))), 0);
+    // It is remembered no longer than needed.
+    assert_eq!(count("db1", of(1, frame(200, &[], "active"))), 0);
+    assert_eq!(watch.reported.len(), 1);
+}
+
+#[test]
 fn the_line_and_the_payload_are_pgtops() {
-    let mut watch = SlowWatch::new("db1".to_owned(), 60.0);
-    let mut query = watch.crossings(&frame(100, &[(8, 10)], "active")).remove(0);
+    let mut watch = SlowWatch::new(60.0);
+    let mut query = watch.crossings("db1", &frame(100, &[(8, 10)], "active")).remove(0);
     (query.database, query.user) = ("shop".to_owned(), "ann".to_owned());
     let date = CivilDate { year: 2026, month: 11, day: 7 };
     let time = TimeOfDay { hour: 8, minute: 5, second: 9 };
@@ -53,8 +76,8 @@ fn the_line_and_the_payload_are_pgtops() {
 
 #[test]
 fn a_query_cannot_leave_its_quotes_in_slack_nor_turn_the_log() {
-    let mut watch = SlowWatch::new("db1".to_owned(), 60.0);
-    let mut query = watch.crossings(&frame(100, &[(8, 10)], "active")).remove(0);
+    let mut watch = SlowWatch::new(60.0);
+    let mut query = watch.crossings("db1", &frame(100, &[(8, 10)], "active")).remove(0);
     query.query = "SELECT 1 < 2 ``` <!channel> & \u{202e}x".to_owned();
     let payload: serde_json::Value = serde_json::from_str(&query.payload()).unwrap();
     let text = payload["text"].as_str().unwrap();

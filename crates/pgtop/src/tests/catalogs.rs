@@ -4,6 +4,12 @@ use super::*;
 use crate::listing::ViewList;
 use crate::value::SqlScalar;
 
+/// How many sessions of `psql` there are. One hands its counts over when it ends, which `psql` does
+/// not wait for.
+const OTHER_CLIENTS: &str = "\
+SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND \
+pid <> pg_backend_pid() AND application_name = 'psql'";
+
 /// A server with `pg_stat_statements`, and texts of up to 1 MB.
 fn server() -> Postgres {
     let server = Postgres::start();
@@ -80,6 +86,29 @@ fn statements_are_counted_between_two_frames_as_the_server_counts_them() {
 }
 
 #[test]
+fn a_statement_that_is_busy_only_now_is_seen_though_thousands_took_longer() {
+    let server = server();
+    let url = "postgres://x/t0";
+    // Each has another number of columns, so each is a statement of its own, and runs five times.
+    let many = "DO $$ BEGIN FOR i IN 1..1200 LOOP FOR j IN 1..5 LOOP EXECUTE 'SELECT ' || \
+                repeat('j,', i) || 'j FROM generate_series(1, 2) j'; END LOOP; END LOOP; END $$";
+    let mut session = server.session(url);
+    session.ask("SET pg_stat_statements.track = 'all'").unwrap();
+    session.ask(many).unwrap();
+    let mut source = source(&format!("{}/t0", address(&server)));
+    let wanted = request(&[PgView::Statements]);
+    let before = source.frame(&wanted).unwrap();
+    assert!(before.grids["statements"].rows.len() > 1200);
+    assert_eq!(before.missing, Vec::<String>::new());
+    server.query(url, "SELECT 1, 2, 3 AS the_new_one");
+    let frame = source.frame(&wanted).unwrap();
+    let list = list(PgView::Statements, &frame, &before);
+    let seconds = (frame.time_us - before.time_us) as f64 / 1e6;
+    let calls = number(&list, "AS the_new_one", "calls/s") * seconds;
+    assert!((calls - 1.0).abs() < 1e-6, "{calls}");
+}
+
+#[test]
 fn tables_and_indexes_and_databases_are_those_of_psql() {
     let server = Postgres::start();
     let url = server.database();
@@ -88,17 +117,14 @@ fn tables_and_indexes_and_databases_are_those_of_psql() {
         "CREATE TABLE t (id int PRIMARY KEY, v text) WITH (autovacuum_enabled = false)",
     );
     server.query(&url, "INSERT INTO t VALUES (0, 'x'); UPDATE t SET v = 'z'");
-    // A session hands its counts over when it ends, which `psql` does not wait for.
-    let others = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND \
-                  pid <> pg_backend_pid() AND application_name = 'psql'";
-    until(&server, &url, others, "0");
+    until(&server, &url, OTHER_CLIENTS, "0");
     let mut source = source(&url);
     let wanted = request(&[PgView::Tables, PgView::Indexes, PgView::Databases]);
     let before = source.frame(&wanted).unwrap();
     server.query(&url, "INSERT INTO t SELECT g, 'x' FROM generate_series(1, 1000) g");
     server.query(&url, "UPDATE t SET id = -7 WHERE id = 7");
     server.query(&url, "DELETE FROM t WHERE id > 990");
-    until(&server, &url, others, "0");
+    until(&server, &url, OTHER_CLIENTS, "0");
     let frame = source.frame(&wanted).unwrap();
     let values = |view: &str, columns: &[&str]| -> String {
         let grid = &frame.grids[view];
@@ -142,10 +168,38 @@ fn tables_and_indexes_and_databases_are_those_of_psql() {
     // The update before left the key as it was, that between the frames did not.
     assert_eq!(number(&tables, "public.t", "hot%"), 0.0);
     let databases = list(PgView::Databases, &frame, &before);
-    assert!(databases.rows.iter().all(|row| row.cells[11].number == Some(0.0)), "deadlocks");
+    assert!(databases.rows.iter().all(|row| row.cells[12].number == Some(0.0)), "deadlocks");
     let header = crate::HeaderFigures::of(&frame, Some(&before), 60.0).rates.unwrap();
     let inserted = header.rows[1] * header.interval_s;
     assert!(inserted.round() >= 1000.0, "{inserted}");
+}
+
+#[test]
+fn rows_read_are_those_that_scans_of_tables_and_of_indexes_return() {
+    let server = Postgres::start();
+    let url = server.database();
+    server.query(&url, "CREATE TABLE t AS SELECT g AS id FROM generate_series(1, 5000) g");
+    server.query(&url, "VACUUM ANALYZE t");
+    let mut source = source(&url);
+    let wanted = request(&[PgView::Databases]);
+    let before = source.frame(&wanted).unwrap();
+    server.query(&url, "SELECT count(*) FROM t");
+    let others = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND \
+                  pid <> pg_backend_pid() AND application_name = 'psql'";
+    until(&server, &url, others, "0");
+    let frame = source.frame(&wanted).unwrap();
+    let header = crate::HeaderFigures::of(&frame, Some(&before), 60.0).rates.unwrap();
+    let read = header.rows[0] * header.interval_s;
+    // A scan of the whole table, and what reading frames looks up in catalogs.
+    assert!((5000.0..25_000.0).contains(&read.round()), "{read}");
+    let sum = "SELECT sum(tup_returned) >= {} FROM pg_stat_database";
+    let sum = sum.replace("{}", &frame.server.totals.rows_returned.to_string());
+    assert_eq!(server.query(&url, &sum), "t");
+    let grid = &frame.grids["databases"];
+    let row = grid.rows.iter().find(|row| grid.value(row, "database").shown() == "t0").unwrap();
+    assert!(grid.value(row, "returned").number() >= Some(5000.0));
+    let fetched = grid.value(row, "fetched").number().unwrap();
+    assert!(fetched < 5000.0, "no index was used: {fetched}");
 }
 
 #[test]
@@ -304,13 +358,48 @@ fn progress_of_a_command_is_shown_as_the_server_knows_it() {
         .iter()
         .map(|column| grid.value(&grid.rows[0], column).shown())
         .collect();
-    let psql = "SELECT command, 'public.' || relid::regclass, type, bytes_processed, 'bytes' \
-                FROM pg_stat_progress_copy";
+    let psql = "SELECT command || ' PROGRAM', 'public.' || relid::regclass, \
+                tuples_processed || ' rows', bytes_processed, 'bytes' FROM pg_stat_progress_copy";
     assert_eq!(row.join("|"), server.query(&url, psql));
+    assert_eq!(grid.value(&grid.rows[0], "whole"), SqlScalar::Null, "a program has no size");
     let pid = grid.value(&grid.rows[0], "pid");
     let seen = frame.sessions.iter().find(|it| SqlScalar::Whole(it.identity.pid.into()) == pid);
     source.signal(crate::SignalKind::Terminate, seen.unwrap().identity).unwrap();
     assert_eq!(copying.join().unwrap(), None);
+}
+
+#[test]
+fn an_index_that_waits_for_sessions_says_for_how_many_and_for_which() {
+    let server = Postgres::start();
+    let url = server.database();
+    server.query(&url, "CREATE TABLE t AS SELECT g AS id FROM generate_series(1, 10) g");
+    // The first of two writers ends, and the index still waits for the second.
+    let mut writers = [(); 2].map(|()| server.session(&url));
+    let mut pids = Vec::new();
+    for writer in &mut writers {
+        pids.push(writer.ask("BEGIN; SELECT pg_backend_pid()").unwrap());
+        writer.ask("UPDATE t SET id = id WHERE id = 0").unwrap();
+    }
+    let mut session = server.session(&url);
+    let building = std::thread::spawn(move || session.ask("CREATE INDEX CONCURRENTLY ON t (id)"));
+    let waits = "SELECT phase, lockers_done, lockers_total FROM pg_stat_progress_create_index";
+    until(&server, &url, waits, "waiting for writers before build|0|2");
+    let first = "SELECT current_locker_pid FROM pg_stat_progress_create_index";
+    let first = server.query(&url, first);
+    let at = pids.iter().position(|pid| *pid == first).unwrap();
+    writers[at].ask("COMMIT").unwrap();
+    until(&server, &url, waits, "waiting for writers before build|1|2");
+    let mut source = source(&url);
+    let frame = source.frame(&request(&[PgView::Progress])).unwrap();
+    let list = list(PgView::Progress, &frame, &frame);
+    let row: Vec<&str> = list.rows[0].cells.iter().skip(1).map(|it| it.text.as_str()).collect();
+    let phase = format!("waiting for writers before build: pid {}", pids[1 - at]);
+    assert_eq!(
+        row,
+        ["CREATE INDEX CONCURRENTLY", "t0", "public.t", &phase, "50.0", "1", "2", "sessions"]
+    );
+    writers[1 - at].ask("COMMIT").unwrap();
+    assert!(building.join().unwrap().is_some());
 }
 
 /// Where a server is, for databases by name.
@@ -338,4 +427,66 @@ fn a_statement_in_another_encoding_leaves_the_figures_without_texts() {
     assert!(frame.missing[0].starts_with("statements: texts are missing: "), "{:?}", frame.missing);
     assert!(!frame.grids["statements"].rows.is_empty());
     assert_eq!(frame.grids["statements"].columns.last().unwrap(), "query");
+}
+
+#[test]
+fn checkpoints_buffers_and_wal_are_those_of_psql_and_one_reset_is_not_that_of_the_others() {
+    let server = Postgres::start();
+    let url = server.database();
+    let mut source = source(&url);
+    let wanted = request(&[PgView::Writes]);
+    let before = source.frame(&wanted).unwrap();
+    assert_eq!(before.missing, Vec::<String>::new());
+    let requested = "SELECT checkpoints_req FROM pg_stat_bgwriter";
+    let begun: i64 = server.query(&url, requested).parse().unwrap();
+    server.query(&url, "CREATE TABLE t (v int)");
+    for _ in 0..3 {
+        server.query(&url, "INSERT INTO t SELECT generate_series(1, 10000)");
+        server.query(&url, "CHECKPOINT");
+    }
+    until(&server, &url, requested, &(begun + 3).to_string());
+    until(&server, &url, OTHER_CLIENTS, "0");
+    let wal_bytes =
+        || -> f64 { server.query(&url, "SELECT wal_bytes FROM pg_stat_wal").parse().unwrap() };
+    let least = wal_bytes();
+    let frame = source.frame(&wanted).unwrap();
+    let most = wal_bytes();
+    let listed = list(PgView::Writes, &frame, &before);
+    let cell = |what, title| number(&listed, what, title);
+    assert_eq!(cell("checkpoints on request", "count"), 3.0);
+    assert_eq!(cell("checkpoints by time", "count"), 0.0);
+    let seconds = (frame.time_us - before.time_us) as f64 / 1e6;
+    assert!((cell("checkpoints on request", "count/s") * seconds - 3.0).abs() < 1e-6);
+    let buffers = server.query(&url, "SELECT buffers_checkpoint FROM pg_stat_bgwriter");
+    assert_eq!(cell("buffers by checkpoints", "count in all").to_string(), buffers);
+    let written = cell("buffers by checkpoints", "count");
+    assert!(written >= 3.0, "{listed:?}");
+    assert_eq!(cell("buffers by checkpoints", "bytes"), written * 8192.0);
+    let counted = cell("WAL records", "bytes in all");
+    assert!(least <= counted && counted <= most, "{least} <= {counted} <= {most}");
+    // 30,000 rows of 28 bytes are in it, too.
+    assert!(cell("WAL records", "bytes") > 840_000.0, "{listed:?}");
+
+    server.query(&url, "SELECT pg_stat_reset_shared('wal')");
+    let after = source.frame(&wanted).unwrap();
+    let listed = list(PgView::Writes, &after, &frame);
+    assert_eq!(number(&listed, "checkpoints on request", "count"), 0.0);
+    assert!(number(&listed, "WAL records", "bytes in all") < counted, "{listed:?}");
+}
+
+#[test]
+fn of_more_rows_than_the_bound_those_with_the_most_are_read_and_the_frame_says_so() {
+    let server = Postgres::start();
+    let url = server.database();
+    let many = "DO $$ BEGIN FOR g IN 1..1001 LOOP EXECUTE format('CREATE TABLE t%s (v int)', g); \
+                END LOOP; END $$";
+    server.query(&url, many);
+    server.query(&url, "INSERT INTO t1001 VALUES (1)");
+    until(&server, &url, OTHER_CLIENTS, "0");
+    let mut source = source(&url);
+    let frame = source.frame(&request(&[PgView::Tables])).unwrap();
+    assert_eq!(frame.missing, ["tables: only 1000 rows are read"]);
+    let grid = &frame.grids["tables"];
+    assert_eq!(grid.rows.len(), 1000);
+    assert_eq!(grid.value(&grid.rows[0], "table").shown(), "public.t1001");
 }

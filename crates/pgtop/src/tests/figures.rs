@@ -105,6 +105,28 @@ fn a_role_without_rights_counts_the_sessions_and_is_told_the_grant() {
 }
 
 #[test]
+fn a_role_is_told_the_grants_for_signals_and_plans_until_it_has_them() {
+    let server = Postgres::start();
+    let url = server.database();
+    server.query(&url, "CREATE ROLE watcher LOGIN PASSWORD 's3cret/word'");
+    server.query(&url, "CREATE TABLE closed AS SELECT 1 AS id");
+    let mut source = source(&url.replace("tidegate:", "watcher:"));
+    let address = source.address().clone();
+    let mut rights = || source.frame(&request(&[])).unwrap().server.rights;
+    let both = "for k K X, e: GRANT pg_signal_backend, pg_read_all_data TO \"watcher\"";
+    assert_eq!(rights(), both);
+    let plan = || crate::explain(&address, "t0", "SELECT id FROM closed");
+    let denied = plan().unwrap_err().to_string();
+    let help = "GRANT SELECT on it, or GRANT pg_read_all_data TO \"watcher\" (42501)";
+    assert!(denied.ends_with(help), "{denied}");
+    server.query(&url, "GRANT pg_read_all_data TO watcher");
+    assert_eq!(rights(), "for k K X: GRANT pg_signal_backend TO \"watcher\"");
+    assert!(plan().is_ok());
+    server.query(&url, "GRANT pg_signal_backend TO watcher");
+    assert_eq!(rights(), "");
+}
+
+#[test]
 fn what_holds_vacuum_back_without_a_snapshot_is_counted_and_so_is_what_is_prepared() {
     let server = Postgres::start();
     let url = server.database();

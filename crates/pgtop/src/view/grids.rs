@@ -8,8 +8,6 @@
 
 use std::collections::HashMap;
 
-use screen::Ink;
-
 use super::frames::ViewedFrames;
 use crate::catalog::{CatalogView, Shown};
 use crate::filter::SessionFilter;
@@ -37,11 +35,15 @@ pub(super) fn listing(
     frames: &ViewedFrames<'_>,
     filter: &SessionFilter,
 ) -> ViewList {
-    let columns = view.columns.iter().map(|(title, shown)| {
+    let columns = view.columns.iter().enumerate().map(|(at, (title, shown))| {
         let is_number = !matches!(shown, Shown::Label(_));
-        let is_last = matches!(shown, Shown::Label("query"));
-        let width = if is_number { 13 } else { 28 };
-        ListColumn { title, is_number, width: if is_last { 0 } else { width } }
+        let width = match is_number {
+            true => 13,
+            // A text at the end takes what is left.
+            false if at + 1 == view.columns.len() => 0,
+            false => 28,
+        };
+        ListColumn { title, is_number, width }
     });
     let columns = columns.collect();
     let Some(grid) = frames.frame.grids.get(view.name) else {
@@ -63,7 +65,7 @@ pub(super) fn listing(
     }
     let rows = grid.rows.iter().map(|row| {
         let cells = view.columns.iter().map(|(_, shown)| grown.cell(view, row, *shown));
-        ListRow { cells: cells.collect(), ink: Ink::Plain, session: None }
+        ListRow { cells: cells.collect(), ..ListRow::default() }
     });
     let is_met = |row: &ListRow| {
         filter.text.as_ref().is_none_or(|wanted| row.cells.iter().any(|it| wanted.is_met(&it.text)))
@@ -96,7 +98,6 @@ impl GrownGrid<'_> {
                 let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
                 Some(ListCell::text(line))
             }
-            Shown::Gauge("pid", _) => gauge("pid").map(|it| ListCell::number(it, it.to_string())),
             Shown::Gauge(column, unit) => gauge(column).map(|number| units::cell(number, unit)),
             Shown::Growth(counter, unit) => growth(counter).map(|it| units::cell(it, unit)),
             Shown::Rate(counter, unit) => growth(counter)

@@ -33,11 +33,13 @@ pub enum PgView {
     Tables,
     /// Indexes of the database that is connected to.
     Indexes,
+    /// Checkpoints, buffers and WAL that the server writes.
+    Writes,
 }
 
 impl PgView {
-    /// All of them, by their keys `1` to `9`, `0`, `-`, `=`.
-    pub const ALL: [Self; 12] = [
+    /// All of them, by their keys `1` to `9`, `0`, `-`, `=`, `w`.
+    pub const ALL: [Self; 13] = [
         Self::Running,
         Self::Waiting,
         Self::Blocking,
@@ -50,9 +52,10 @@ impl PgView {
         Self::Databases,
         Self::Tables,
         Self::Indexes,
+        Self::Writes,
     ];
     /// The keys, in this order.
-    pub const KEYS: &'static str = "1234567890-=";
+    pub const KEYS: &'static str = "1234567890-=w";
 
     /// Returns its name.
     pub fn name(self) -> &'static str {
@@ -69,12 +72,25 @@ impl PgView {
             Self::Databases => "databases",
             Self::Tables => "tables",
             Self::Indexes => "indexes",
+            Self::Writes => "writes",
         }
     }
 
-    /// Returns a view by its name.
+    /// Returns a view by its name, or by what pgtop calls its mode.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|view| view.name() == name)
+        match name {
+            "t" | "thread" => Some(Self::Running),
+            "m" | "qps" => Some(Self::Databases),
+            "c" | "cmd" => Some(Self::Statements),
+            name => Self::ALL.into_iter().find(|view| view.name() == name),
+        }
+    }
+
+    /// Returns the names of all, as a sentence lists them.
+    pub fn names() -> String {
+        let names = Self::ALL.map(Self::name);
+        let (last, others) = names.split_last().expect("there are views");
+        format!("{} or {last}", others.join(", "))
     }
 
     /// Returns whether it needs to know who blocks whom.

@@ -1,7 +1,7 @@
 //! Draws who waits for whom as a tree: those that hold and wait for nothing are its roots.
 //!
 //! `pg_blocking_pids` names the holders, and those before in the queue. A session that several
-//! block stands below each.
+//! block stands below each. The Id is drawn with its branch; JSON has the number, and `depth`.
 //! Invariant: a circle, a deadlock that the server has not broken yet, ends where it comes back to
 //! a session of its own branch.
 //! Bound: `ROWS_MAX` rows.
@@ -9,9 +9,10 @@
 use std::collections::HashMap;
 
 use screen::Ink;
+use serde_json::Value;
 
 use super::frames::ViewedFrames;
-use super::sessions::{command, query};
+use super::sessions::{blocked_by, command, query};
 use crate::frame::PgSession;
 use crate::listing::{ListCell, ListColumn, ListRow, ViewList};
 use crate::units::seconds;
@@ -79,8 +80,10 @@ impl LockTree<'_> {
         }
         let is_circle = branch.contains(&pid);
         let mark = if is_circle { " (circle)" } else { "" };
-        let id = ListCell::text(format!("{lead}{pid}{mark}"));
-        self.rows.push(self.row(id, pid));
+        let id = ListCell::number(pid.into(), format!("{lead}{pid}{mark}"));
+        let mut row = self.row(id, pid);
+        row.facts.push(("depth", Value::from(branch.len())));
+        self.rows.push(row);
         if is_circle {
             return;
         }
@@ -101,7 +104,7 @@ impl LockTree<'_> {
             cells.resize(6, ListCell::default());
             let what = if pid == 0 { "a prepared transaction" } else { "a session that has gone" };
             cells.push(ListCell::text(what));
-            return ListRow { cells, ink: Ink::Alarm, session: None };
+            return ListRow { cells, ink: Ink::Alarm, ..ListRow::default() };
         };
         let blocked = session.blocked.as_ref();
         let since = blocked.and_then(|it| it.start_us).or_else(|| session.since_us());
@@ -119,6 +122,7 @@ impl LockTree<'_> {
             ListCell::text(query(session)),
         ];
         let ink = if blocked.is_none() { Ink::Alarm } else { Ink::Plain };
-        ListRow { cells, ink, session: Some(session.identity) }
+        let facts = vec![blocked_by(session)];
+        ListRow { cells, ink, session: Some(session.identity), facts }
     }
 }

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use screen::Ink;
+use serde_json::Value;
 
 use super::frames::ViewedFrames;
 use super::kind::{PgView, columns};
@@ -106,7 +107,17 @@ fn row(
         _ if session.is_idle_in_transaction() => Ink::First,
         _ => Ink::Plain,
     };
-    ListRow { cells, ink, session: Some(session.identity) }
+    let facts = match view {
+        PgView::Waiting | PgView::Blocking => vec![blocked_by(session)],
+        _ => Vec::new(),
+    };
+    ListRow { cells, ink, session: Some(session.identity), facts }
+}
+
+/// The processes that a session waits for, for JSON.
+pub(super) fn blocked_by(session: &PgSession) -> (&'static str, Value) {
+    let blockers = session.blocked.as_ref().map_or(&[][..], |blocked| &blocked.blockers);
+    ("blocked_by", Value::from(blockers))
 }
 
 /// pgtop's word for what a session does; a worker's kind.

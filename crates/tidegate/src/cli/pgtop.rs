@@ -1,10 +1,11 @@
 //! Declares the arguments of `tidegate pgtop`.
 //!
-//! Names are pgtop's, so that its users need no others; `-h` is the host, as there. All of them
-//! win over the configuration file.
+//! Names are pgtop's where it has the option, so that its users need no others; `-h` is the host,
+//! as there. All of them win over the configuration file.
 
 use std::path::PathBuf;
 
+use ::pgtop::PgView;
 use clap::{ArgAction, Args};
 
 pub(super) const EXAMPLE: &str = "\
@@ -80,8 +81,9 @@ pub(crate) struct ConnectionArgs {
 /// How it looks.
 #[derive(Debug, Args)]
 pub(crate) struct LookArgs {
-    /// Seconds between two frames [default: 5].
-    #[arg(short = 's', long, value_name = "SECONDS")]
+    /// Seconds between two frames, from 0.2 on [default: 5].
+    #[arg(short = 's', long, value_name = "SECONDS", value_parser = ::pgtop::delay_s)]
+    #[arg(allow_negative_numbers = true)]
     pub delay: Option<f64>,
     /// Print one frame and end.
     #[arg(short, long, visible_alias = "batchmode")]
@@ -89,9 +91,8 @@ pub(crate) struct LookArgs {
     /// How a printed frame reads.
     #[arg(long, value_parser = ["text", "json"], default_value = "text")]
     pub format: String,
-    /// The view to begin with: running, waiting, blocking, locks, statements, waits, io,
-    /// replication, progress, databases, tables or indexes.
-    #[arg(long, value_name = "VIEW")]
+    /// The view to begin with.
+    #[arg(long, value_name = "VIEW", help = format!("The view to begin with: {}", PgView::names()))]
     pub view: Option<String>,
     /// Use colours.
     #[arg(long, overrides_with = "no_color")]
@@ -111,7 +112,7 @@ pub(crate) struct LookArgs {
     /// Leave them out.
     #[arg(long, visible_alias = "noidle")]
     pub no_idle: bool,
-    /// pgtop's, without effect: addresses are shown as they are.
+    /// Show the names of clients' addresses, as `/etc/hosts` and name servers have them.
     #[arg(short, long)]
     pub resolve: bool,
 }
@@ -128,7 +129,7 @@ pub(crate) struct OutputArgs {
     /// Where slow queries are appended [default: pgtop.log, where a threshold or webhook is given].
     #[arg(long, value_name = "FILE")]
     pub slow_log: Option<PathBuf>,
-    /// Record frames, each second.
+    /// Record frames of all servers, each second.
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     pub record: Option<PathBuf>,
     /// Bytes of a recording at most; the oldest half goes.

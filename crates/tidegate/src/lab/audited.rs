@@ -74,14 +74,24 @@ impl Audited {
 /// # Errors
 /// When the configuration is wrong.
 pub(crate) fn recorder(file: Option<&Path>) -> Result<ActionRecorder> {
-    let usual = Path::new(USUAL_CONFIG);
-    let Some(file) = file.or_else(|| usual.is_file().then_some(usual)) else {
+    let Some(file) = named(file) else {
         return Ok(ActionRecorder::witness_only(SYSLOG.into()));
     };
     let options = config::audit_options(file)?;
     // The recorder says what keeps it from writing there.
     let _ = make_dir(&options);
     Ok(ActionRecorder::new(options))
+}
+
+/// Returns whether there is neither a configuration nor a syslog, so that nothing is recorded.
+pub(crate) fn is_unrecorded(file: Option<&Path>) -> bool {
+    named(file).is_none() && !Path::new(SYSLOG).exists()
+}
+
+/// The configuration that is named, or the usual one if it is there.
+fn named(file: Option<&Path>) -> Option<&Path> {
+    let usual = Path::new(USUAL_CONFIG);
+    file.or_else(|| usual.is_file().then_some(usual))
 }
 
 fn make_dir(options: &Options) -> std::io::Result<()> {

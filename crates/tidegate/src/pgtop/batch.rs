@@ -1,6 +1,7 @@
 //! Prints one frame of each server, and ends.
 //!
 //! What is counted between frames needs two; they are one second apart, or the delay if shorter.
+//! Names of addresses that have not come by then are not waited for.
 //! Invariant: a server that cannot be reached is an error after the others were printed.
 
 use std::thread;
@@ -9,6 +10,7 @@ use std::time::Duration;
 use ::pgtop::{BatchFrame, FrameRequest, FrameSource, PgAddress, PgError, PgFrame, ViewedFrames};
 use anyhow::{Result, anyhow};
 
+use super::names::ClientNames;
 use super::settings::TopSettings;
 use super::time;
 use crate::output;
@@ -22,8 +24,9 @@ const TEXT_BYTES: i32 = 10_000;
 /// When a server cannot be reached, or stdout not written.
 pub(super) fn run(settings: &TopSettings) -> Result<()> {
     let mut failed = None;
+    let names = settings.has_names.then(ClientNames::start).transpose()?;
     for address in &settings.addresses {
-        match frames(settings, address) {
+        match frames(settings, address, names.as_ref()) {
             Ok((frame, before)) => print(settings, address, (&frame, before.as_ref()))?,
             Err(error) => failed = Some(anyhow!("read `{address}`: {error}")),
         }
@@ -34,6 +37,7 @@ pub(super) fn run(settings: &TopSettings) -> Result<()> {
 fn frames(
     settings: &TopSettings,
     address: &PgAddress,
+    names: Option<&ClientNames>,
 ) -> Result<(PgFrame, Option<PgFrame>), PgError> {
     let view = settings.look.view;
     let request = FrameRequest {
@@ -42,9 +46,11 @@ fn frames(
         text_bytes: TEXT_BYTES,
     };
     let mut source = FrameSource::new(address.clone());
-    let before = source.frame(&request)?;
+    let mut before = source.frame(&request)?;
+    names.iter().for_each(|names| names.put_into(&mut before));
     thread::sleep(settings.look.delay.min(INTERVAL));
-    let frame = source.frame(&request)?;
+    let mut frame = source.frame(&request)?;
+    names.iter().for_each(|names| names.put_into(&mut frame));
     Ok((frame, Some(before)))
 }
 

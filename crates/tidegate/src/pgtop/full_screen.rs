@@ -1,13 +1,14 @@
 //! Runs the full screen: threads read servers, or a recording is read here; this one draws and
 //! takes keys.
 //!
-//! Invariants: the terminal is given back however this ends. It is drawn only when something has
-//! happened. Never here: what is drawn, and what keys mean.
+//! Invariants: the terminal is given back however this ends. It is drawn when something has
+//! happened, and each second, because messages go and servers stay away. Never here: what is drawn,
+//! and what keys mean.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use ::pgtop::{FrameRecorder, SlowWatch, TopAction, TopEvent, TopOptions, TopScreen};
 use anyhow::{Context, Result};
@@ -16,6 +17,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::alerts::AlertSender;
 use super::counts::CountSender;
+use super::names::ClientNames;
 use super::replay::Replay;
 use super::settings::{TopLook, TopSettings};
 use super::time;
@@ -25,6 +27,11 @@ use crate::cli::PgtopArgs;
 
 /// How long a key is waited for before events are looked at.
 const KEY_TIME: Duration = Duration::from_millis(50);
+/// How often the screen is told the time.
+const TICK: Duration = Duration::from_secs(1);
+
+const NOWHERE: &str = "signals are recorded nowhere: there is no syslog (/dev/log), and no \
+                       configuration (--audit-config)";
 
 /// Where frames come from.
 enum FrameOrigin {
@@ -45,27 +52,33 @@ struct ScreenRun {
 pub(super) fn watch(args: &PgtopArgs, settings: TopSettings) -> Result<()> {
     let stop = stop_by_signal()?;
     let names: Vec<String> = settings.addresses.iter().map(ToString::to_string).collect();
-    let mut recorder = match &args.output.record {
-        Some(file) => Some(FrameRecorder::open(file, args.output.record_size.0)?),
-        None => None,
-    };
+    // All servers are recorded to one file.
+    let recorder = args.output.record.as_deref();
+    let recorder =
+        recorder.map(|file| FrameRecorder::open(file, args.output.record_size.0)).transpose()?;
+    let recorder = recorder.map(|recorder| Arc::new(Mutex::new(recorder)));
     let trail = SignalTrail::open(args.audit_config.as_deref())?;
     let log = settings.slow_log.clone();
     let alerts = Arc::new(AlertSender::start(log, settings.webhook.clone())?);
-    let options = options(&settings, names.clone(), (recorder.is_some(), false));
+    let mut options = options(&settings, names.clone(), (recorder.is_some(), false));
+    options.unrecorded = trail.is_nowhere().then(|| NOWHERE.to_owned());
     let screen = TopScreen::new(options);
     let (sender, events): (Sender<TopEvent>, _) = mpsc::channel();
+    let slow = Arc::new(Mutex::new(SlowWatch::new(settings.slow_threshold_s)));
+    let client_names = settings.has_names.then(ClientNames::start).transpose()?.map(Arc::new);
     let mut handles = Vec::new();
     for (tab, address) in settings.addresses.iter().enumerate() {
         let threshold = settings.slow_threshold_s;
         let statsd = args.output.statsd.as_deref();
         let counts = statsd.map(|statsd| CountSender::open(statsd, &names[tab])).transpose()?;
         let outputs = FrameOutputs {
-            slow: SlowWatch::new(address.host.clone(), threshold),
+            slow: Arc::clone(&slow),
             slow_threshold_s: threshold,
             alerts: Arc::clone(&alerts),
             counts,
-            recorder: recorder.take(),
+            recorder: recorder.clone(),
+            names: client_names.clone(),
+            unrecorded: None,
         };
         let plan = WatchPlan {
             tab,
@@ -110,6 +123,7 @@ fn options(
     let TopLook { delay, view, order, filter, has_header, style } = settings.look.clone();
     TopOptions {
         settings: settings.text(),
+        unrecorded: None,
         names,
         view,
         order,
@@ -120,6 +134,7 @@ fn options(
         records,
         is_replay,
         size: (style.width, 24),
+        time_of_day: time::time_of_day,
     }
 }
 
@@ -137,7 +152,12 @@ impl ScreenRun {
         let (columns, rows) = terminal.size().context("ask the terminal for its size")?;
         self.screen.apply(TopEvent::Input(screen::Input::Resized(columns, rows)));
         let mut is_changed = true;
+        let mut tick: Option<Instant> = None;
         while !stop.load(Ordering::Relaxed) {
+            if tick.is_none_or(|last| last.elapsed() >= TICK) {
+                (tick, is_changed) = (Some(Instant::now()), true);
+                self.screen.apply(TopEvent::Time(time::now_us()));
+            }
             while let Ok(event) = self.events.try_recv() {
                 is_changed = true;
                 self.take(event);
@@ -167,10 +187,6 @@ impl ScreenRun {
     }
 
     fn take(&mut self, event: TopEvent) {
-        if let TopEvent::Frame { frame, .. } | TopEvent::Replayed { frame, .. } = &event {
-            let time = time::time_of_day(frame.time_us);
-            self.screen.apply(TopEvent::Time(time));
-        }
         if let (TopEvent::Frame { tab, .. }, FrameOrigin::Servers(handles)) = (&event, &self.origin)
         {
             handles[*tab].waiting.fetch_sub(1, Ordering::Relaxed);

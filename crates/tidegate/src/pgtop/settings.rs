@@ -8,10 +8,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::pgtop::{
-    ConnectionSettings, FieldMatch, ListOrder, PgAddress, PgView, SessionFilter, TopConfig,
-    socket_dir,
-};
+use ::pgtop::{ConnectionSettings, ListOrder, PgAddress, PgView, SessionFilter, TopConfig};
 use anyhow::{Context, Result, anyhow, bail};
 use screen::Style;
 use stdx::plain_file;
@@ -22,7 +19,6 @@ use crate::exit::{Exit, Misuse};
 use crate::{environment, output};
 
 const DELAY_S: f64 = 5.0;
-const DELAY_MIN_S: f64 = 0.2;
 const SLOW_THRESHOLD_S: f64 = 60.0;
 const EXIT_CONFIG: u8 = 78;
 const SLOW_LOG: &str = "pgtop.log";
@@ -38,6 +34,8 @@ pub(super) struct TopSettings {
     pub(super) slow_log: Option<PathBuf>,
     pub(super) is_batch: bool,
     pub(super) is_json: bool,
+    /// Whether names of clients' addresses are looked up.
+    pub(super) has_names: bool,
 }
 
 impl TopSettings {
@@ -71,7 +69,8 @@ pub(super) struct TopLook {
     pub(super) style: Style,
 }
 
-/// Looks whether options go together.
+/// Looks whether options go together, and whether the threshold and the webhook are any, from
+/// wherever they come. What [`read`] needs itself it has looked at.
 ///
 /// # Errors
 /// What is wrong with them.
@@ -135,6 +134,7 @@ pub(super) fn read(args: &PgtopArgs) -> Result<TopSettings> {
         slow_log,
         is_batch: args.look.batch || config.is_batch == Some(true),
         is_json: args.look.format == "json",
+        has_names: args.look.resolve,
     })
 }
 
@@ -163,8 +163,7 @@ fn addresses(args: &PgtopArgs, config: &TopConfig) -> Result<Vec<PgAddress>> {
     let mut options = ConnectionSettings::default();
     given.host.iter().for_each(|host| options.set_host(host));
     options.set("port", given.port.map(|port| port.to_string()));
-    let socket = given.socket.as_deref().and_then(|socket| socket_dir(&socket.to_string_lossy()));
-    options.set("host", socket);
+    given.socket.iter().for_each(|socket| options.set_socket(socket));
     options.set("user", given.user.clone());
     options.set("dbname", given.database.clone());
     options.set("password", given.password.clone());
@@ -192,27 +191,19 @@ fn addresses(args: &PgtopArgs, config: &TopConfig) -> Result<Vec<PgAddress>> {
 fn look(args: &PgtopArgs, config: &TopConfig) -> Result<TopLook> {
     let look = &args.look;
     let delay = look.delay.or(config.delay_s).unwrap_or(DELAY_S);
-    if !delay.is_finite() || delay > 86_400.0 {
-        bail!(Misuse(anyhow!("`--delay` is a number of seconds, not {delay}")));
-    }
-    let view = match look.view.as_deref().or(config.view.as_deref()) {
-        None => PgView::default(),
-        Some(name) => view(name).ok_or_else(|| {
-            let names: Vec<&str> = PgView::ALL.into_iter().map(PgView::name).collect();
-            Misuse(anyhow!("there is no view `{name}`; views are {}", names.join(", ")))
+    let view = match &look.view {
+        None => config.view.unwrap_or_default(),
+        Some(name) => PgView::named(name).ok_or_else(|| {
+            Misuse(anyhow!("there is no view `{name}`; it is {}", PgView::names()))
         })?,
     };
     let mut order = view.order();
     order.descends ^= config.ascends == Some(true);
-    let [user, database, host] = &config.filters;
-    let field = |text: &Option<String>| match text {
-        None => Ok(None),
-        Some(text) => FieldMatch::parse(text).map_err(|error| anyhow!("filter `{text}`: {error}")),
-    };
+    let [user, database, host] = config.filters.clone();
     let filter = SessionFilter {
-        user: field(user)?,
-        database: field(database)?,
-        host: field(host)?,
+        user,
+        database,
+        host,
         shows_idle: look.idle || (config.shows_idle != Some(false) && !look.no_idle),
         ..SessionFilter::default()
     };
@@ -224,21 +215,11 @@ fn look(args: &PgtopArgs, config: &TopConfig) -> Result<TopLook> {
     let style = output::style();
     let colour = (style.colour || (look.color && std::io::stdout().is_terminal())) && has_colour;
     Ok(TopLook {
-        delay: Duration::from_secs_f64(delay.max(DELAY_MIN_S)),
+        delay: Duration::from_secs_f64(delay),
         view,
         order,
         filter,
         has_header: look.header || (config.has_header != Some(false) && !look.no_header),
         style: Style { colour, ascii: environment::has_only_ascii(), ..style },
     })
-}
-
-/// A view by its name, or by what pgtop calls its modes.
-fn view(name: &str) -> Option<PgView> {
-    match name {
-        "t" | "thread" => Some(PgView::Running),
-        "m" | "qps" => Some(PgView::Databases),
-        "c" | "cmd" => Some(PgView::Statements),
-        name => PgView::named(name),
-    }
 }

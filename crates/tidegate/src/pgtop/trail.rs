@@ -13,7 +13,10 @@ use crate::{environment, lab};
 
 /// Records signals.
 #[derive(Clone)]
-pub(super) struct SignalTrail(ActionRecorder);
+pub(super) struct SignalTrail {
+    recorder: ActionRecorder,
+    is_nowhere: bool,
+}
 
 impl SignalTrail {
     /// A trail where a configuration says, or syslog alone.
@@ -21,7 +24,13 @@ impl SignalTrail {
     /// # Errors
     /// When the configuration is wrong.
     pub(super) fn open(config: Option<&Path>) -> Result<Self> {
-        Ok(Self(lab::action_recorder(config).context("find the audit trail")?))
+        let recorder = lab::action_recorder(config).context("find the audit trail")?;
+        Ok(Self { recorder, is_nowhere: lab::is_unrecorded(config) })
+    }
+
+    /// Returns whether neither a trail nor syslog hears of signals.
+    pub(super) fn is_nowhere(&self) -> bool {
+        self.is_nowhere
     }
 
     /// Sends a signal between its two entries. Returns what became of it, and why it is not
@@ -35,7 +44,7 @@ impl SignalTrail {
         send: impl FnOnce() -> Result<SignalOutcome, PgError>,
     ) -> Result<(SignalOutcome, Option<String>), PgError> {
         let who = Actor::process(rustix::process::getuid().as_raw(), environment::sudo_user());
-        let begun = match self.0.begin(who, kind.action(), &described(victim, server)) {
+        let begun = match self.recorder.begin(who, kind.action(), &described(victim, server)) {
             Ok(begun) => begun,
             Err(error) => {
                 let reason = format!("it cannot be recorded: {}", stdx::Chain(&error));

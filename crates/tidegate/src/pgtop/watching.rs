@@ -7,9 +7,9 @@
 //! Signals are recorded (`trail.rs`). Bound: the screen is sent a frame only while fewer than
 //! `WAITING_MAX` wait there.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,7 @@ use stdx::Backoff;
 
 use super::alerts::AlertSender;
 use super::counts::CountSender;
+use super::names::ClientNames;
 use super::trail::SignalTrail;
 
 const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
@@ -40,11 +41,16 @@ pub(super) enum WatchOrder {
 
 /// What becomes of frames besides being shown.
 pub(super) struct FrameOutputs {
-    pub(super) slow: SlowWatch,
+    /// Of all servers, so that two tabs of one tell a query once.
+    pub(super) slow: Arc<Mutex<SlowWatch>>,
     pub(super) slow_threshold_s: f64,
     pub(super) alerts: Arc<AlertSender>,
     pub(super) counts: Option<CountSender>,
-    pub(super) recorder: Option<FrameRecorder>,
+    pub(super) recorder: Option<Arc<Mutex<FrameRecorder>>>,
+    /// The names of clients' addresses, if they are wanted.
+    pub(super) names: Option<Arc<ClientNames>>,
+    /// Why frames are not recorded any more.
+    pub(super) unrecorded: Option<String>,
 }
 
 /// Which server is watched, and how it begins.
@@ -124,12 +130,12 @@ impl WatchThread {
                 Err(error) => {
                     let pause = retries.delay();
                     let seconds = pause.as_secs_f64();
-                    let reason = match &error {
-                        PgError::Lost(_) => format!("GONE  {error}; connecting again in"),
-                        PgError::Answered { .. } => format!("NOT READ  {error}; again in"),
+                    let (what, again) = match &error {
+                        PgError::Lost(_) => ("GONE", "connecting again"),
+                        PgError::Answered { .. } => ("NOT READ", "asking again"),
                     };
-                    let reason = format!("{reason} {seconds:.1} s");
-                    self.send(TopEvent::Lost { tab: self.plan.tab, reason });
+                    let reason = format!("{error}; {again} in {seconds:.1} s");
+                    self.send(TopEvent::Lost { tab: self.plan.tab, what, reason });
                     (full, next) = (begun, Instant::now() + pause);
                 }
             }
@@ -143,13 +149,17 @@ impl WatchThread {
         }
         let mut frame = self.source.frame(&request)?;
         let outputs = &mut self.outputs;
-        let crossings = outputs.slow.crossings(&frame);
+        outputs.names.iter().for_each(|names| names.put_into(&mut frame));
+        let mut slow = outputs.slow.lock().unwrap_or_else(PoisonError::into_inner);
+        let crossings = slow.crossings(&self.plan.address.server(), &frame);
+        drop(slow);
         if is_full || !crossings.is_empty() {
             let threshold = outputs.slow_threshold_s;
             outputs.counts.iter().for_each(|it| it.send(&frame, threshold, crossings.len()));
         }
         crossings.into_iter().for_each(|query| outputs.alerts.send(query));
         frame.missing.extend(outputs.alerts.trouble());
+        frame.missing.extend(outputs.unrecorded.clone());
         self.record(&mut frame);
         if self.waiting.load(Ordering::Relaxed) < WAITING_MAX {
             self.waiting.fetch_add(1, Ordering::Relaxed);
@@ -159,10 +169,11 @@ impl WatchThread {
     }
 
     fn record(&mut self, frame: &mut PgFrame) {
-        let Some(recorder) = &mut self.outputs.recorder else { return };
-        if let Err(error) = recorder.push(frame) {
+        let Some(recorder) = &self.outputs.recorder else { return };
+        let pushed = recorder.lock().unwrap_or_else(PoisonError::into_inner).push(frame);
+        if let Err(error) = pushed {
             let reason = format!("recording has ended: {}", stdx::Chain(&error));
-            self.outputs.recorder = None;
+            (self.outputs.recorder, self.outputs.unrecorded) = (None, Some(reason.clone()));
             self.send(TopEvent::Failed(reason));
         }
     }

@@ -187,7 +187,7 @@ fn a_server_that_restarts_is_said_to_be_gone_and_watched_again() {
     let mut screen = screen(&[&without_password(&url)], (110, 12), home.path());
     screen.wait_for(&["PgSQL on", "Sessions: "]);
     server.kill();
-    screen.wait_for(&["GONE", "connecting again in"]);
+    screen.wait_for(&["GONE since ", "; figures are of ", "connecting again in"]);
     server.start_again();
     until("no GONE", || !screen.text().contains("GONE"));
     screen.resize(20, 6);
@@ -225,8 +225,10 @@ fn a_slow_query_is_logged_counted_and_posted_once_though_the_webhook_fails_first
         "--statsd",
         &statsd_address,
         &without_password(&url),
+        // A second tab of the server tells nothing again.
+        &without_password(&server.database()),
     ];
-    let mut screen = screen(&arguments, (110, 12), home.path());
+    let mut screen = screen(&arguments, (110, 20), home.path());
     screen.wait_for(&["SELECT pg_sleep(601);", "Slow: 1"]);
     sink.wait_for("/services/T0/B0/secret", 3);
     // The webhook says nothing now, and the screen goes on.
@@ -255,18 +257,24 @@ fn a_slow_query_is_logged_counted_and_posted_once_though_the_webhook_fails_first
     screen.end();
     end_all(&mut asking);
     sleeping.join().unwrap();
-    let bodies = bodies(&sink);
+    let log = fs::read_to_string(home.path().join("pgtop.log")).unwrap();
+    // Which server of the machine it is, its port says.
+    let place = url.rsplit_once('@').unwrap().1.strip_suffix("/t0").unwrap();
+    expect_told(&bodies(&sink), &log, place);
+}
+
+/// Looks whether both queries were told, of the server at `place`.
+fn expect_told(bodies: &[String], log: &str, place: &str) {
     assert_eq!(bodies.len(), 5, "{bodies:?}");
     let payload: Value = serde_json::from_str(&bodies[3]).unwrap();
     let text = payload["text"].as_str().unwrap();
-    let who = "Slow postgres query on `127.0.0.1` database `t0` for user `tidegate`";
-    assert!(text.starts_with(who), "{text}");
+    let who = format!("Slow postgres query on `{place}` database `t0` for user `tidegate`");
+    assert!(text.starts_with(&who), "{text}");
     assert!(text.ends_with(" s):\n\n```\nSELECT pg_sleep(601);\n```\n"), "{text}");
     assert!(bodies[4].contains("pg_sleep(602)"));
-    let log = fs::read_to_string(home.path().join("pgtop.log")).unwrap();
     let lines: Vec<Vec<&str>> = log.lines().map(|line| line.split('\t').collect()).collect();
     assert_eq!(lines.len(), 2, "{log}");
-    assert_eq!(lines[0][1..4], ["127.0.0.1", "t0", "tidegate"]);
+    assert_eq!(lines[0][1..4], [place, "t0", "tidegate"]);
     assert_eq!(lines[0][6], "SELECT pg_sleep(601);");
 }
 
@@ -302,7 +310,7 @@ fn a_recording_shows_any_past_moment_and_what_sessions_waited_for() {
     second.press("0");
     second.wait_for(&["[0 databases]", "t0"]);
     second.press("6");
-    second.wait_for(&["active sessions by class", "100 % Timeout", "T"]);
+    second.wait_for(&["active sessions, 104 s to ", "by class", "T Timeout", "100 % Timeout"]);
     second.press("\x1b[C");
     second.wait_for(&["by event of Timeout", "100 % PgSleep"]);
     second.press("\x1b[C");
@@ -311,6 +319,58 @@ fn a_recording_shows_any_past_moment_and_what_sessions_waited_for() {
     second.wait_for(&["by user", "100 % tidegate"]);
     second.press("\x1b[D<");
     second.wait_for(&["by query of Timeout > PgSleep", "▲"]);
+    second.press("q");
+    assert!(second.end().0.success());
+}
+
+#[test]
+fn addresses_are_shown_by_their_names_where_that_is_wanted() {
+    let home = TempDir::new().unwrap();
+    let server = Postgres::start();
+    let url = server.database();
+    let mut idle = server.session(&url);
+    idle.ask("BEGIN").unwrap();
+    let mut screen = screen(&["-r", &without_password(&url)], (110, 12), home.path());
+    screen.wait_for(&[" localhost ", "Idle xact"]);
+    // Both are what a filter may say.
+    for host in ["localhost", "127.0.0.1"] {
+        screen.press(&format!("h\x15{host}\r"));
+        screen.wait_for(&[&format!("filter: host={host}"), "Idle xact"]);
+    }
+    screen.press("h\x15elsewhere\r");
+    screen.wait_for(&["filter: host=elsewhere", "nothing to show"]);
+    screen.press("q");
+    screen.end();
+}
+
+#[test]
+fn a_recording_of_two_databases_has_both_as_tabs_at_the_same_moment() {
+    let home = TempDir::new().unwrap();
+    let server = Postgres::start();
+    let urls = [(); 2].map(|()| without_password(&server.database()));
+    let arguments = ["--record", "day.pgtop", "--view", "databases", &urls[0], &urls[1]];
+    let mut first = screen(&arguments, (110, 20), home.path());
+    first.wait_for(&["/t0 [1/2]", "returned/s"]);
+    first.press("]");
+    first.wait_for(&["/t1 [2/2]", "returned/s"]);
+    first.press("q");
+    first.end();
+
+    let replay = ["--replay", "day.pgtop", "--view", "tables"];
+    let mut second = screen(&replay, (110, 20), home.path());
+    second.wait_for(&["[1/2]", "REPLAY"]);
+    let name = |text: &str| text.lines().nth(1).unwrap().split(' ').nth(2).unwrap().to_owned();
+    let one = name(&second.text());
+    second.press("]");
+    second.wait_for(&["[2/2]", "REPLAY"]);
+    let mut names = [one, name(&second.text())];
+    names.sort();
+    assert!(names[0].ends_with("/t0") && names[1].ends_with("/t1"), "{names:?}");
+    // Its own frames are counted, and stepped through.
+    second.press("{");
+    second.wait_for(&["[2/2]", "REPLAY 1 of"]);
+    second.press("[");
+    second.wait_for(&["[1/2]", "REPLAY"]);
     second.press("q");
     assert!(second.end().0.success());
 }
@@ -326,8 +386,12 @@ fn a_role_without_rights_is_told_the_grants_and_two_servers_are_two_tabs() {
     let other = without_password(&server.database());
     let mut screen = screen(&[&watcher, &other], (130, 12), home.path());
     screen.wait_for(&["[1/2]", "hidden: GRANT pg_monitor TO \"watcher\""]);
+    // What `k` and `e` need is said before they are tried.
+    let both = "GRANT pg_signal_backend, pg_read_all_data TO \"watcher\"";
+    screen.wait_for(&[&format!("\n for k K X, e: {both}")]);
     screen.press("]");
     screen.wait_for(&["/t1 [2/2]", "SELECT pg_sleep(600);"]);
+    assert!(!screen.text().contains("for k K X"), "a superuser may signal");
     screen.press("[");
     server.query(&url, "GRANT pg_monitor TO watcher");
     screen.wait_for(&["[1/2]", "SELECT pg_sleep(600);"]);

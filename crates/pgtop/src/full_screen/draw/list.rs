@@ -1,7 +1,8 @@
 //! Draws a list: its titles, and as many rows as there is room for.
 //!
-//! Where the columns do not fit, those in the middle go first. The first one says what the row is,
-//! and the last one is a text that can be cut.
+//! Where the columns do not fit, some go: those of `GOES_FIRST`, then those in the middle. The
+//! first one says what the row is. The last one is a text that can be cut, such as a query.
+//! Invariant: of a query at least two fifths of the row are shown, or `LAST_COLUMNS`.
 
 use screen::{Ink, Pane, cut, padded, width_of};
 
@@ -9,8 +10,10 @@ use super::super::state::TopScreen;
 use crate::listing::{ListColumn, ViewList};
 use crate::view::PgView;
 
-/// The narrowest last column.
-const LAST_COLUMNS_MIN: usize = 8;
+/// So many columns are enough for the last one.
+const LAST_COLUMNS: usize = 48;
+/// What says the least of a session, by the columns' titles.
+const GOES_FIRST: [&str; 4] = ["Host/IP", "Cmd", "DB", "User"];
 
 pub(super) fn list(screen: &TopScreen, pane: &mut Pane<'_>) {
     let list = screen.list();
@@ -71,12 +74,18 @@ fn columns(list: &ViewList, room: usize) -> Vec<(usize, usize)> {
         list.columns.iter().enumerate().map(|(at, column)| (at, natural(at, column))).collect();
     let Some((last, wanted)) = columns.pop() else { return columns };
     let taken = |columns: &[(usize, usize)]| columns.iter().map(|it| it.1 + 1).sum::<usize>();
-    while columns.len() > 1 && taken(&columns) + LAST_COLUMNS_MIN.min(wanted) > room {
-        // `Time` says the most of what is in the middle.
-        let goes = (1..columns.len()).rev().find(|at| list.columns[columns[*at].0].title != "Time");
-        columns.remove(goes.unwrap_or(1));
+    let least = wanted.min(LAST_COLUMNS).min(room * 2 / 5);
+    while columns.len() > 1 && taken(&columns) + least > room {
+        let place = |title: &str| columns.iter().position(|it| list.columns[it.0].title == title);
+        let goes = GOES_FIRST.into_iter().find_map(place);
+        // `Time` says the most of what is left in the middle.
+        let middle = || {
+            let is_time = |at: &usize| list.columns[columns[*at].0].title == "Time";
+            (1..columns.len()).rev().find(|at| !is_time(at)).unwrap_or(1)
+        };
+        columns.remove(goes.filter(|at| *at > 0).unwrap_or_else(middle));
     }
     let rest = room.saturating_sub(taken(&columns));
-    columns.push((last, wanted.min(rest).max(LAST_COLUMNS_MIN.min(rest))));
+    columns.push((last, wanted.min(rest)));
     columns
 }

@@ -32,19 +32,27 @@ pub(crate) fn server_facts(version: i64) -> String {
          CASE WHEN NOT pg_is_in_recovery() THEN NULL WHEN {received} THEN 0 \
          ELSE extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp())::float8 END, \
          sum(xact_commit)::int8, sum(xact_rollback)::int8, sum(blks_read)::int8, \
-         sum(blks_hit)::int8, sum(tup_fetched)::int8, sum(tup_inserted)::int8, \
+         sum(blks_hit)::int8, sum(tup_returned)::int8, sum(tup_inserted)::int8, \
          sum(tup_updated)::int8, sum(tup_deleted)::int8, sum(temp_bytes)::int8, \
          sum(deadlocks)::int8, \
          greatest((SELECT max(age(transaction)) FROM pg_catalog.pg_prepared_xacts), \
          (SELECT max(greatest(age(xmin), age(catalog_xmin))) \
          FROM pg_catalog.pg_replication_slots))::int8, \
-         (SELECT min(prepared) FROM pg_catalog.pg_prepared_xacts) FROM pg_catalog.pg_stat_database"
+         (SELECT min(prepared) FROM pg_catalog.pg_prepared_xacts), {}, {} \
+         FROM pg_catalog.pg_stat_database",
+        has_role("pg_signal_backend"),
+        has_role("pg_read_all_data")
     )
 }
 
-/// All sessions but ours. `$1` is how many bytes of a query are read; of an idle session's last
-/// one 120 are enough.
-pub(crate) fn activity(version: i64) -> String {
+/// Whether this role has the rights of another; NULL where there is no such role.
+fn has_role(role: &str) -> String {
+    format!("(SELECT pg_has_role(oid, 'USAGE') FROM pg_catalog.pg_roles WHERE rolname = '{role}')")
+}
+
+/// All sessions and workers but ours. `$1` is how many bytes of a query are read; of an idle
+/// session's last one 120 are enough.
+pub(crate) fn sessions(version: i64) -> String {
     let from = |least: i64, column: &'static str, none: &'static str| {
         if version >= least { column } else { none }
     };
