@@ -28,6 +28,7 @@ mod strace;
 mod tap;
 mod traces;
 mod traffic;
+mod watch;
 mod workers;
 
 pub(crate) use row::Row;
@@ -71,6 +72,7 @@ pub(crate) const ROWS: &[Row] = &[
     models::clusters::ROW,
     models::fairness::ROW,
     strace::ROW,
+    watch::ROW,
     traffic::ROW,
     pgtop::ROW,
     lab::load::ROW,

@@ -104,5 +104,7 @@ fn top() -> TopScreen {
         is_replay: false,
         settings: String::new(),
         size: (120, 40),
+        unrecorded: None,
+        time_of_day: |time_us| time_us.to_string(),
     })
 }

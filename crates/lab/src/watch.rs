@@ -75,7 +75,7 @@ pub fn watch(
     let mut store = WatchStore::open(plan, origin.unix_ms)?;
     let mut notes = store.begin()?;
     let mut sources = sources(plan, &mut notes);
-    let (calls, probes) = probes(plan, origin, stop)?;
+    let ProbeThreads { calls, threads } = probes(plan, origin, stop)?;
     let mut watching = Watching {
         origin,
         counters: SignalReadings::default(),
@@ -91,7 +91,7 @@ pub fn watch(
         watching.look(&mut sources, &mut store);
         watching.take(&calls, plan, &mut store);
         // A probe ends by itself only where its target cannot be called at all.
-        if probes.iter().any(JoinHandle::is_finished) {
+        if threads.iter().any(JoinHandle::is_finished) {
             break;
         }
         shown(&watching.progress);
@@ -99,7 +99,7 @@ pub fn watch(
     }
     stop.store(true, Ordering::Relaxed);
     let ended: Result<Vec<()>, LabError> =
-        probes.into_iter().map(|probe| probe.join().unwrap_or(Ok(()))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap_or(Ok(()))).collect();
     watching.take(&calls, plan, &mut store);
     watching.grid.end(&mut |block| store.keep(block));
     store.end(origin.both().1)?;
@@ -183,14 +183,18 @@ fn sources(plan: &WatchPlan, notes: &mut Vec<String>) -> Vec<Box<dyn SignalSourc
     found
 }
 
-type Probing = JoinHandle<Result<(), LabError>>;
+/// The probes under way, and the calls that ended, with the place of their target.
+struct ProbeThreads {
+    calls: Receiver<(usize, Series)>,
+    threads: Vec<JoinHandle<Result<(), LabError>>>,
+}
 
 /// Starts the probes, each of which sends the calls that ended with its place.
 fn probes(
     plan: &WatchPlan,
     origin: Origin,
     stop: &Arc<AtomicBool>,
-) -> Result<(Receiver<(usize, Series)>, Vec<Probing>), LabError> {
+) -> Result<ProbeThreads, LabError> {
     let (tell, calls) = channel();
     let mut threads = Vec::new();
     for (place, probe) in plan.probes.iter().cloned().enumerate() {
@@ -205,5 +209,5 @@ fn probes(
         let refused = |source| LabError::System { what: "start a thread".to_owned(), source };
         threads.push(started.map_err(refused)?);
     }
-    Ok((calls, threads))
+    Ok(ProbeThreads { calls, threads })
 }

@@ -2,8 +2,8 @@
 //!
 //! It counts false alarms on samples without a comb, combs that are found, and intervals that hold
 //! the true quantum. `clocks.rs` counts "locked", `modes.rs` "multimodal", `handlers.rs` the
-//! intervals of steps, `switches.rs` experiments. `examples/calibrate.rs` prints the tables of
-//! `docs/lab/trust.md`, by the names and in the order of `ALL`.
+//! intervals of steps, `hosts.rs` signals, `switches.rs` experiments. `examples/calibrate.rs`
+//! prints the tables of `docs/lab/trust.md`, by the names and in the order of `ALL`.
 //! Invariant: samples are drawn from seeds that are fixed here, so one platform makes a table again
 //! to the digit. The place of a variant, the sizes and the order of draws choose its samples: new
 //! variants go last. Verdicts draw from seeds of their own: the number of the sample.
@@ -16,6 +16,7 @@
 pub mod clocks;
 pub mod drifts;
 pub mod handlers;
+pub mod hosts;
 pub mod modes;
 pub mod switches;
 pub mod truth;

@@ -27,15 +27,18 @@ pub(super) struct ReadAgain {
     text: Vec<u8>,
 }
 
+/// Reports what a file's text says.
+type Reports = fn(&str, &mut SignalReadings);
+
 /// A file of the host, and how it is read.
 struct HostFile {
     file: ReadAgain,
-    reports: fn(&str, &mut SignalReadings),
+    reports: Reports,
 }
 
 /// Opens what this host has.
 pub(super) fn sources(notes: &mut Vec<String>) -> Vec<Box<dyn SignalSource>> {
-    let files: [(&str, fn(&str, &mut SignalReadings)); 10] = [
+    let files: [(&str, Reports); 10] = [
         ("/proc/pressure/cpu", |text, found| pressure(text, "core", found)),
         ("/proc/pressure/io", |text, found| pressure(text, "disk", found)),
         ("/proc/pressure/memory", |text, found| pressure(text, "memory", found)),
