@@ -6,6 +6,8 @@
 //! thread is printed. After such a panic nothing is drawn any more. Signals are the caller's: it
 //! drops the terminal when one has come. Ctrl-C is a key here, [`Key::Interrupt`]. What is pasted
 //! comes as one text, so that no paste presses keys.
+//! After a hang-up every call here is an error. A tool that has not given the terminal back 5 s
+//! later is ended, with exit code 1.
 //! Bound: `COPY_BYTES_MAX` of a text go to the clipboard.
 //! Refuses: a stdout that is no terminal.
 
@@ -15,6 +17,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::panic;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use base64::Engine;
@@ -36,6 +39,9 @@ const COPY_BYTES_MAX: usize = 74_994;
 
 /// What is gathered before it is written.
 const FRAME_BYTES: usize = 64 << 10;
+
+/// How long a tool has after a hang-up to end by itself.
+const HANG_UP_GRACE: Duration = Duration::from_secs(5);
 
 /// Whether the terminal is ours.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
@@ -120,6 +126,8 @@ impl Terminal {
             }));
         });
         let keys = keys()?;
+        let watched = keys.try_clone()?;
+        thread::Builder::new().name("hang-up".to_owned()).spawn(|| end_after_hang_up(watched))?;
         terminal::enable_raw_mode()?;
         IS_TAKEN.store(true, Ordering::SeqCst);
         let taken =
@@ -227,6 +235,20 @@ fn keys() -> io::Result<OwnedFd> {
     match io::stdin().is_terminal() {
         true => io::stdin().as_fd().try_clone_to_owned(),
         false => Ok(File::open("/dev/tty")?.into()),
+    }
+}
+
+/// Ends the process some seconds after a hang-up, unless the terminal was given back.
+///
+/// Who draws sees the hang-up first, and ends in order. But a hang-up between that look and
+/// crossterm's makes crossterm read the end of the terminal for ever, with a core of its own.
+#[expect(clippy::exit, reason = "the thread that would end in order does not come back")]
+fn end_after_hang_up(keys: OwnedFd) {
+    let mut looked_at = [PollFd::new(&keys, PollFlags::empty())];
+    while let Err(Errno::INTR) = poll(&mut looked_at, None) {}
+    thread::sleep(HANG_UP_GRACE);
+    if IS_TAKEN.load(Ordering::SeqCst) {
+        std::process::exit(1);
     }
 }
 

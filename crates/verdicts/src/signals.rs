@@ -80,7 +80,8 @@ pub struct SignalVerdict {
 /// What was found among the signals.
 #[derive(Debug, Clone, Default)]
 pub struct SignalLooks {
-    /// Every signal that could be looked at; the ones that explain most come first.
+    /// Every signal that could be looked at. Those that go together come first, and of them those
+    /// that do not follow; then those that explain most.
     pub looks: Vec<SignalVerdict>,
     /// Signals that never changed.
     pub constant: Vec<String>,
@@ -145,9 +146,9 @@ pub fn signals(series: &Series, split: &Split, signals: &Signals, seed: u64) -> 
     let adjusted = benjamini_hochberg(&p);
     found.looks.iter_mut().zip(adjusted).for_each(|(look, p)| look.p = p);
     found.looks.sort_by(|one, other| {
-        let weight = |it: &SignalVerdict| (it.is_significant(), it.explained);
-        let (one, other) = (weight(one), weight(other));
-        other.0.cmp(&one.0).then(other.1.total_cmp(&one.1))
+        // What follows slow calls is not behind them.
+        let rank = |it: &SignalVerdict| (it.is_significant(), it.lag_ms <= 0.0);
+        rank(other).cmp(&rank(one)).then(other.explained.total_cmp(&one.explained))
     });
     found
 }

