@@ -1,4 +1,4 @@
-//! What `tidegate lab watch` costs: its share of a core, memory, and bytes of its file.
+//! What `tidegate lab watch` costs: its share of a core, and memory.
 
 use std::process::{Command, Stdio};
 use std::thread;
@@ -14,7 +14,7 @@ use crate::setup::Setup;
 
 pub(super) const ROW: Row = Row {
     name: "watch",
-    what: "what `tidegate lab watch` costs with all signals: CPU, memory, bytes a day",
+    what: "what `tidegate lab watch` costs with all signals: CPU, memory",
     notes: "One target, which is a port of this machine, is called once a second.\n\
         Signals are read ten times a second, programs about once a second, and each core has a \
         sleeper.\n\
@@ -32,7 +32,7 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
     let target = format!("tcp://{}", listener.local_addr()?);
     thread::spawn(move || listener.incoming().for_each(drop));
     let tidegate = setup.tidegate()?;
-    let (mut shares, mut most, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut shares, mut most) = (Vec::new(), Vec::new());
     for _ in 0..setup.rounds.min(3) {
         let dir = TempDir::new().context("a directory")?;
         let mut command = Command::new(&tidegate);
@@ -49,12 +49,10 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
         watch.kill()?;
         watch.wait()?;
         ensure!(file > 0, "nothing was written");
-        bytes.push(file as f64 / (SPAN + START).as_secs_f64() * 86_400.0 / 1e6);
     }
     let name = "tidegate lab watch";
     Ok(vec![
         Measurement::new(name, "% of a core", shares).at_most(1.0, "under 1"),
         Measurement::new(name, "MB of memory", most).at_most(50.0, "under 50"),
-        Measurement::new(name, "MB of file a day", bytes),
     ])
 }

@@ -33,7 +33,7 @@ pub use measured::{SignalColumn, SignalKind, Signals};
 use windows::{Case, RunningSums};
 
 /// Slow calls that are looked at.
-const CASES_MAX: usize = 400;
+const CASES_MAX: usize = 200;
 /// Slow calls below which nothing is said.
 const CASES_MIN: usize = 5;
 /// Intervals below which nothing is said: a shift has to lead elsewhere.
@@ -81,7 +81,7 @@ pub struct SignalVerdict {
 #[derive(Debug, Clone, Default)]
 pub struct SignalLooks {
     /// Every signal that could be looked at. Those that go together come first, and of them those
-    /// that do not follow; then those that explain most.
+    /// that do not follow; then those that explain most, the earliest first.
     pub looks: Vec<SignalVerdict>,
     /// Signals that never changed.
     pub constant: Vec<String>,
@@ -146,9 +146,14 @@ pub fn signals(series: &Series, split: &Split, signals: &Signals, seed: u64) -> 
     let adjusted = benjamini_hochberg(&p);
     found.looks.iter_mut().zip(adjusted).for_each(|(look, p)| look.p = p);
     found.looks.sort_by(|one, other| {
-        // What follows slow calls is not behind them.
+        // What follows slow calls is not behind them, and of those that explain as much the
+        // earliest is the likeliest.
         let rank = |it: &SignalVerdict| (it.is_significant(), it.lag_ms <= 0.0);
-        rank(other).cmp(&rank(one)).then(other.explained.total_cmp(&one.explained))
+        let percent = |it: &SignalVerdict| (it.explained * 100.0).round();
+        rank(other)
+            .cmp(&rank(one))
+            .then(percent(other).total_cmp(&percent(one)))
+            .then(one.lag_ms.total_cmp(&other.lag_ms))
     });
     found
 }

@@ -26,9 +26,9 @@ pub const SHARED_RATE_P_MIN: f64 = 0.05;
 /// False discoveries among verdicts on attributes.
 pub(crate) const ATTRIBUTE_P_MAX: f64 = 0.01;
 /// False discoveries among signals that are said to go together with slow calls.
-pub(crate) const SIGNAL_P_MAX: f64 = 0.05;
-/// Shifts of a signal at most: enough for one of a hundred signals to stand out.
-pub(crate) const SIGNAL_DRAWS: u32 = 4_999;
+pub(crate) const SIGNAL_P_MAX: f64 = 0.03;
+/// Shifts of a signal at most: enough for one of three hundred signals to stand out.
+pub(crate) const SIGNAL_DRAWS: u32 = 9_999;
 /// p-value at which cores are said to stall together.
 pub(crate) const CORES_P_MAX: f64 = 0.001;
 /// Shifts of cores against each other.
