@@ -29,7 +29,10 @@ fn main() -> io::Result<()> {
 fn blamed(sets: u64, seed: u64, out: &mut io::Stdout) -> io::Result<()> {
     write!(out, "| slow are; sets of {sets} with a signal blamed |")?;
     HOST_SIZES.iter().try_for_each(|calls| write!(out, " {calls} calls |"))?;
-    writeln!(out, " signals blamed | intervals that hold 0 |\n|---|---:|---:|---:|---:|---:|")?;
+    writeln!(
+        out,
+        " signals blamed | intervals that hold 0 |\n|---|---:|---:|---:|---:|---:|---:|"
+    )?;
     for slow in SlowCalls::ALL {
         write!(out, "| {} ", slow.name())?;
         let mut all = BlamedSignals::default();

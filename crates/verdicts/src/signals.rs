@@ -3,9 +3,11 @@
 //!
 //! A signal is what a counter grew by in each of many equal intervals. Each slow call is held
 //! against typical calls near it, in windows as long as its own (a case-crossover; Maclure, 1991).
-//! Chance is what circular shifts of the signal give: they keep its bursts and its rhythm. All lags
-//! are looked at in each shift, so choosing the best costs nothing unseen. Draws of signals that
-//! chance equals often end early (Besag and Clifford, 1991). Benjamini and Hochberg adjust the
+//! Chance is what the signal shows at other times. Slow calls within some ten seconds are moved
+//! together, each such block by a random time of its own, which keeps bursts of both. Then all are
+//! moved by one time, which keeps rhythms: what fits at one time in ten fits by rhythm.
+//! All lags are looked at in each draw, so choosing the best costs nothing unseen. Draws of signals
+//! that chance equals often end early (Besag and Clifford, 1991). Benjamini and Hochberg adjust the
 //! p-values over all signals.
 //! Invariant: [`SignalVerdict::explained`] is (s − t) / (1 − t), where s and t are the shares of
 //! slow and typical windows above a threshold. One half of the slow calls chooses the threshold for
@@ -14,7 +16,7 @@
 //! Failure: with few slow calls or intervals nothing is said, for a reason.
 //!
 //! It never says that a signal is the reason: whatever drives both goes together with both. Two
-//! things of the same rhythm cannot be told apart by watching; `lab switch` can.
+//! things of the same rhythm in step cannot be told apart by watching; `lab switch` can.
 //! `windows.rs` matches calls, `effect.rs` has the share and its interval.
 
 mod effect;
@@ -36,14 +38,15 @@ use windows::{Case, RunningSums};
 const CASES_MAX: usize = 200;
 /// Slow calls below which nothing is said.
 const CASES_MIN: usize = 5;
-/// Intervals below which nothing is said: a shift has to lead elsewhere.
+/// Intervals below which nothing is said: there must be other times.
 const INTERVALS_MIN: usize = 200;
-/// Shifts that chance may equal before drawing ends.
+/// Draws that chance may equal before drawing ends.
 const EXCEEDED_MAX: u32 = 20;
 /// Intervals by which a signal is looked at earlier (negative) or later than the call.
 const LAGS: [i32; 8] = [0, -1, -2, -5, -10, 1, 2, 5];
-/// Intervals that a shift is away from none.
-const SHIFT_MIN: usize = 20;
+/// Times by which all slow calls are moved together, and the share of them that may fit as well.
+const RHYTHM_DRAWS: u32 = 999;
+const RHYTHM_P_MAX: f64 = 0.1;
 /// Values above this quantile of those that are not 0 count as it: one burst decides nothing.
 const CAP_Q: f64 = 0.995;
 
@@ -136,7 +139,7 @@ pub fn signals(series: &Series, split: &Split, signals: &Signals, seed: u64) -> 
             found.constant.push(column.name.clone());
             continue;
         };
-        let (lag, chance) = shifted(&running, &cases, &mut Draw::new(seed, number));
+        let (lag, chance) = by_chance(&running, &cases, &mut Draw::new(seed, number));
         let draw = &mut Draw::new(seed ^ 1, number);
         let uncapped = RunningSums::of(&column.values, 1.0).unwrap_or(running);
         let effect = effect::measured(&uncapped, &cases, lag, draw);
@@ -173,28 +176,38 @@ fn too_few(series: &Series, signals: &Signals, cases: &[Case]) -> Option<String>
     }
 }
 
-/// The lag at which the signal stands out most, and how often a shifted one does as much.
-fn shifted(running: &RunningSums, cases: &[Case], draw: &mut Draw) -> (i32, f64) {
-    let best = |shift: usize| {
-        let at = |lag: i32| (windows::contrast(running, cases, shift, lag), lag);
+/// The lag at which the signal stands out most, and how often it does as much by chance.
+fn by_chance(running: &RunningSums, cases: &[Case], draw: &mut Draw) -> (i32, f64) {
+    let best = |moved: &[f64]| {
+        let at = |lag: i32| (windows::contrast(running, cases, moved, lag), lag);
         LAGS.iter()
             .map(|lag| at(*lag))
             .reduce(|best, next| if next.0 > best.0 { next } else { best })
     };
-    let (observed, lag) = best(0).unwrap_or_default();
-    let room = running.len().saturating_sub(2 * SHIFT_MIN);
-    let (mut exceeded, mut drawn) = (0, 0);
-    while drawn < SIGNAL_DRAWS && exceeded < EXCEEDED_MAX {
-        let shift = SHIFT_MIN + draw.below(room);
-        drawn += 1;
-        exceeded += u32::from(best(shift).is_some_and(|(found, _)| found >= observed));
-    }
-    // Drawing that ended early gives the share as it is; else none of all draws counts as one.
-    let p = match exceeded {
-        EXCEEDED_MAX => f64::from(exceeded) / f64::from(drawn),
-        _ => f64::from(exceeded + 1) / f64::from(drawn + 1),
+    let blocks = cases.last().map_or(0, |case| case.block + 1);
+    let mut moved = vec![0.0; blocks];
+    let (observed, lag) = best(&moved).unwrap_or_default();
+    let mut chance = |draws: u32, displace: &mut dyn FnMut(&mut [f64])| {
+        let (mut exceeded, mut drawn) = (0, 0);
+        while drawn < draws && exceeded < EXCEEDED_MAX {
+            displace(&mut moved);
+            drawn += 1;
+            exceeded += u32::from(best(&moved).is_some_and(|(found, _)| found >= observed));
+        }
+        // Drawing that ended early gives the share as it is; else none of all draws counts as one.
+        match exceeded {
+            EXCEEDED_MAX => f64::from(exceeded) / f64::from(drawn),
+            _ => f64::from(exceeded + 1) / f64::from(drawn + 1),
+        }
     };
-    (lag, p)
+    let place = |draw: &mut Draw| draw.below(running.len()) as f64;
+    let apart =
+        chance(SIGNAL_DRAWS, &mut |moved| moved.iter_mut().for_each(|it| *it = place(draw)));
+    if apart > SIGNAL_P_MAX {
+        return (lag, apart);
+    }
+    let together = chance(RHYTHM_DRAWS, &mut |moved| moved.fill(place(draw)));
+    (lag, if together > RHYTHM_P_MAX { together } else { apart })
 }
 
 #[cfg(test)]

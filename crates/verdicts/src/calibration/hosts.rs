@@ -17,7 +17,7 @@ use crate::signals::{SignalColumn, Signals, signals};
 use crate::split::Split;
 
 /// Numbers of calls.
-pub const HOST_SIZES: [usize; 3] = [500, 2_000, 10_000];
+pub const HOST_SIZES: [usize; 4] = [120, 500, 2_000, 10_000];
 /// Milliseconds of an interval.
 const INTERVAL_MS: f64 = 100.0;
 /// Intervals of a burst, and of a stall.

@@ -7,15 +7,13 @@
 //! bootstrap draws them together: a hundred calls in one stall count as one. The interval is at
 //! least as wide as that of a share of as many episodes.
 
-use super::windows::{Case, RunningSums};
+use super::windows::{Case, EPISODE_GAP, RunningSums};
 use crate::count_tests::share_interval;
 use crate::quantiles::Sorted;
 use crate::random::Draw;
 
 /// Resamples of the episodes.
 const RESAMPLES: usize = 999;
-/// Slow calls whose windows are this many intervals apart, or less, are one episode.
-const EPISODE_GAP: f64 = 10.0;
 
 /// What a signal has to do with slow calls.
 #[derive(Debug, Clone, Copy)]

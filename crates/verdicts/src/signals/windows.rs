@@ -17,6 +17,11 @@ const CONTROLS_SIDE: usize = 2;
 /// Typical calls that are tried on each side.
 const TRIED_SIDE: usize = 12;
 
+/// Slow calls whose windows are this many intervals apart, or less, are one episode.
+pub(super) const EPISODE_GAP: f64 = 10.0;
+/// Milliseconds of a block of slow calls at least, where the next one is near.
+const BLOCK_MS: f64 = 10_000.0;
+
 /// A slow call and the moments it is held against.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Case {
@@ -26,6 +31,8 @@ pub(super) struct Case {
     pub(super) length: f64,
     /// Where the windows of typical calls begin.
     pub(super) controls: Vec<f64>,
+    /// The block of cases near each other, counted from the first.
+    pub(super) block: usize,
 }
 
 /// A signal as running sums.
@@ -87,9 +94,11 @@ impl RunningSums {
 }
 
 /// By how much a signal is higher in slow calls than beside them, on average.
-pub(super) fn contrast(running: &RunningSums, cases: &[Case], shift: usize, lag: i32) -> f64 {
-    let moved = shift as f64 + f64::from(lag);
+///
+/// Each block of cases is moved by so many intervals.
+pub(super) fn contrast(running: &RunningSums, cases: &[Case], moved: &[f64], lag: i32) -> f64 {
     let of = |case: &Case| {
+        let moved = moved[case.block] + f64::from(lag);
         let mean = |at: f64| running.mean(at + moved, case.length);
         let beside: f64 = case.controls.iter().map(|at| mean(*at)).sum();
         mean(case.at) - beside / case.controls.len() as f64
@@ -141,7 +150,25 @@ pub(super) fn matched(
         };
         let mut controls = free(&mut before.into_iter());
         controls.extend(free(&mut after.into_iter()));
-        Case { at: *at, length: *length, controls }
+        Case { at: *at, length: *length, controls, block: 0 }
     };
-    cases.map(case).filter(|case| !case.controls.is_empty()).collect()
+    let mut cases: Vec<Case> = cases.map(case).filter(|case| !case.controls.is_empty()).collect();
+    number_blocks(&mut cases, BLOCK_MS / signals.interval_ms, EPISODE_GAP);
+    cases
+}
+
+/// Numbers blocks. A block ends where the next case is a block's length away, or where an episode
+/// ends and the block is that long already.
+fn number_blocks(cases: &mut [Case], length: f64, gap: f64) {
+    let Some(first) = cases.first() else { return };
+    let (mut block, mut begin, mut end) = (0, first.at, first.at);
+    for case in cases {
+        let apart = case.at - end;
+        if apart > length || apart > gap && case.at - begin > length {
+            block += 1;
+            begin = case.at;
+        }
+        case.block = block;
+        end = case.at + case.length;
+    }
 }
