@@ -36,7 +36,7 @@ use verdicts::Series;
 
 use crate::LabError;
 use crate::probe::{self, ClockSteps, Origin};
-use counters::{SignalReadings, SignalSource};
+use counters::{SIGNALS_MAX, SignalReadings, SignalSource};
 use feed::StatsdFeed;
 use grid::IntervalGrid;
 use plan::INTERVAL_NS;
@@ -75,6 +75,7 @@ pub fn watch(
     let mut store = WatchStore::open(plan, origin.unix_ms)?;
     let mut notes = store.begin()?;
     let mut sources = sources(plan, &mut notes);
+    notes.iter().for_each(|note| store.note(origin.unix_ms, note));
     let ProbeThreads { calls, threads } = probes(plan, origin, stop)?;
     let mut watching = Watching {
         origin,
@@ -82,6 +83,7 @@ pub fn watch(
         grid: IntervalGrid::new(INTERVAL_NS),
         steps: ClockSteps::new(origin.both()),
         feed: plan.statsd.as_deref().map(StatsdFeed::new).transpose()?,
+        is_full: false,
         progress: WatchProgress { notes, ..WatchProgress::default() },
     };
     let mut tick = 0;
@@ -113,6 +115,8 @@ struct Watching {
     grid: IntervalGrid,
     steps: ClockSteps,
     feed: Option<StatsdFeed>,
+    /// Whether it was noted that there are too many signals.
+    is_full: bool,
     progress: WatchProgress,
 }
 
@@ -123,6 +127,11 @@ impl Watching {
         self.counters.begin(now_ns);
         for source in sources {
             source.sample(&mut self.counters);
+        }
+        if self.counters.is_full() && !std::mem::replace(&mut self.is_full, true) {
+            let note = format!("{SIGNALS_MAX} signals are kept: those of other names are not");
+            store.note(self.origin.unix_ms + now_ns as f64 / 1e6, &note);
+            self.progress.notes.push(note);
         }
         let (grid, feed) = (&mut self.grid, &mut self.feed);
         self.counters.grown(&mut |grown| {

@@ -111,6 +111,21 @@ pub struct HttpOptions {
 }
 
 impl Plan {
+    /// Returns a plan of single calls, one after the other, which may take 30 s each.
+    pub fn of(targets: Vec<ProbeTarget>, end: End) -> Self {
+        Self {
+            targets,
+            end,
+            arrivals: Arrivals::Closed,
+            burst: Burst { calls: 1, stagger: Duration::ZERO },
+            timeout: Duration::from_secs(30),
+            seed: 1,
+            number_first: 0,
+            family: AddressFamily::Any,
+            http: HttpOptions::default(),
+        }
+    }
+
     /// # Errors
     /// What contradicts itself.
     pub(crate) fn check(&self) -> Result<(), LabError> {

@@ -6,20 +6,15 @@ use std::time::Duration;
 use testkit::{Gate, Origin, OriginReply};
 use verdicts::AttributeValues;
 
-use super::{AddressFamily, Arrivals, Burst, End, HttpOptions, Plan, ProbeResult, Progress, run};
+use super::{Arrivals, Burst, End, Plan, ProbeResult, Progress, run};
 use crate::LabError;
 
 fn plan(targets: &[String]) -> Plan {
     Plan {
-        targets: targets.iter().map(|text| text.parse().unwrap()).collect(),
-        end: End::Count(10),
         arrivals: Arrivals::Poisson(Some(1000.0)),
-        burst: Burst { calls: 1, stagger: Duration::ZERO },
-        timeout: Duration::from_secs(20),
         seed: 3,
         number_first: 100,
-        family: AddressFamily::Any,
-        http: HttpOptions::default(),
+        ..Plan::of(targets.iter().map(|text| text.parse().unwrap()).collect(), End::Count(10))
     }
 }
 

@@ -3,7 +3,7 @@
 use testkit::{Origin, OriginReply, TempDir};
 
 use super::*;
-use crate::probe::{AddressFamily, Burst, HttpOptions, ProbeTarget};
+use crate::probe::ProbeTarget;
 
 fn shell(line: &str) -> Program {
     Program::Shell(vec!["sh".to_owned()], line.to_owned())
@@ -13,17 +13,7 @@ fn shell(line: &str) -> Program {
 fn plan(origin: &Origin, folder: &TempDir, pairs: u64) -> SwitchPlan {
     let target: ProbeTarget = format!("http://{}/x?{{n}}", origin.address()).parse().unwrap();
     let log = folder.path().join("log");
-    let probe = Plan {
-        targets: vec![target],
-        end: End::Count(3),
-        arrivals: Arrivals::Closed,
-        burst: Burst { calls: 1, stagger: Duration::ZERO },
-        timeout: Duration::from_secs(30),
-        seed: 7,
-        number_first: 1,
-        family: AddressFamily::Any,
-        http: HttpOptions::default(),
-    };
+    let probe = Plan { number_first: 1, ..Plan::of(vec![target], End::Count(3)) };
     let write = |word: &str| shell(&format!("echo {word} >> {}", log.display()));
     let (on, off) = (write("on"), write("off"));
     SwitchPlan { probe, on, off, settle: Duration::ZERO, pairs, is_left_on: false }

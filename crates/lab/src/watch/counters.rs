@@ -4,7 +4,7 @@
 //! level such as dirty pages, or an amount. The first reading of a counter tells nothing.
 //! Invariant: a counter that falls was reset, and what it lost is not reported. A signal gets its
 //! number at its first report; numbers are of this run, and ascend by one.
-//! Bound: [`SIGNALS_MAX`] signals; more are not taken, and `is_full` says so.
+//! Bound: [`SIGNALS_MAX`] signals; more are not taken, `is_full` says so, and the watch notes it.
 
 use std::collections::HashMap;
 
@@ -40,6 +40,8 @@ pub(super) struct SignalReadings {
     numbers: HashMap<String, usize>,
     signals: Vec<KnownSignal>,
     reports: Vec<Report>,
+    /// Whether a signal was not taken.
+    is_full: bool,
 }
 
 #[derive(Debug)]
@@ -141,9 +143,9 @@ impl SignalReadings {
         }
     }
 
-    /// Whether signals are not taken because there are too many.
+    /// Whether signals were not taken because there are too many.
     pub(super) fn is_full(&self) -> bool {
-        self.signals.len() >= SIGNALS_MAX
+        self.is_full
     }
 
     fn report(&mut self, number: usize, [from_ns, to_ns]: [u64; 2], amount: f64, kind: SignalKind) {
@@ -154,7 +156,8 @@ impl SignalReadings {
         if let Some(number) = self.numbers.get(name) {
             return Some(*number);
         }
-        if self.is_full() {
+        if self.signals.len() >= SIGNALS_MAX {
+            self.is_full = true;
             return None;
         }
         let number = self.signals.len();

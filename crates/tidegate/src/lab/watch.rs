@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use lab::probe::{Arrivals, Burst, End, Plan, ProbeTarget, Progress};
+use lab::probe::{Arrivals, End, Plan, ProbeTarget, Progress};
 use lab::{WatchPlan, WatchProgress};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
@@ -74,15 +74,12 @@ fn planned(args: &WatchArgs) -> Result<WatchPlan> {
     ensure!(interval_s >= 0.001, "`--every` is at least 1ms");
     let http = plan::http(&args.http)?;
     let probe = |(seed, target): (u64, &ProbeTarget)| Plan {
-        targets: vec![target.clone()],
-        end: End::After(FOREVER),
         arrivals: Arrivals::Poisson(Some(1.0 / interval_s)),
-        burst: Burst { calls: 1, stagger: Duration::ZERO },
         timeout: args.timeout.0,
         seed,
         number_first: plan::by_the_clock(),
-        family: lab::probe::AddressFamily::Any,
         http: http.clone(),
+        ..Plan::of(vec![target.clone()], End::After(FOREVER))
     };
     let seeded = (plan::by_the_clock()..).zip(&args.targets);
     Ok(WatchPlan {

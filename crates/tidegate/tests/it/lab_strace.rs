@@ -3,13 +3,12 @@
 //! At each save the app rewrites a growing file and runs a program. Beside that, threads wait for
 //! 250, 500 and 1,000 ms, and do nothing.
 
-use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 use testkit::{Absent, Client, TempDir, require, skip};
 
+use crate::python_app::PythonApp;
 use crate::running::{BINARY, run, until};
 
 const APP: &str = r#"
@@ -41,27 +40,6 @@ print(server.server_port, flush=True)
 server.serve_forever()
 "#;
 
-struct App(Child, SocketAddr);
-
-impl App {
-    fn start(folder: &TempDir, python: &std::path::Path) -> Self {
-        let mut command = Command::new(python);
-        command.args(["-c", APP]).current_dir(folder.path()).stdout(Stdio::piped());
-        let mut app = command.spawn().unwrap();
-        let mut port = String::new();
-        BufReader::new(app.stdout.as_mut().unwrap()).read_line(&mut port).unwrap();
-        let address = SocketAddr::from(([127, 0, 0, 1], port.trim().parse().unwrap()));
-        Self(app, address)
-    }
-}
-
-impl Drop for App {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// Whether this machine lets one process trace another.
 fn may_trace(pid: u32) -> bool {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
@@ -75,7 +53,7 @@ fn the_writer_of_a_running_app_is_convicted_and_its_timers_are_cleared() {
     }
     let Some(python) = require("python3", Absent::Skip) else { return };
     let folder = TempDir::new().unwrap();
-    let app = App::start(&folder, &python);
+    let app = PythonApp::start(folder.path(), &python, APP);
     let pid = app.0.id();
     let mut command = Command::new(BINARY);
     command.args(["lab", "strace", &pid.to_string(), "--for", "1h", "--format", "ndjson"]);

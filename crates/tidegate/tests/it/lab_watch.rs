@@ -2,15 +2,16 @@
 //!
 //! It is the hunt of source 002, from the night of probes to the program that is behind it.
 
-use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use rusqlite::Connection;
 use serde_json::Value;
-use testkit::{Absent, TempDir, require};
+use testkit::{Absent, SmallDisk, TempDir, require};
 
+use crate::python_app::PythonApp;
 use crate::running::{BINARY, run, until};
 
 /// Answers at once, unless an editor saves. Then a program rewrites the versions of the page
@@ -60,34 +61,12 @@ while time.monotonic() < end:
         os.fsync(versions.fileno())
 "#;
 
-struct App(Child, SocketAddr);
-
-impl App {
-    fn start(folder: &Path, python: &Path) -> Self {
-        let script = format!("#!{}\n{CHECKIN}", python.display());
-        std::fs::write(folder.join("checkin"), script).unwrap();
-        assert!(
-            Command::new("chmod").arg("+x").arg(folder.join("checkin")).status().unwrap().success()
-        );
-        let mut command = Command::new(python);
-        command.args(["-c", APP]).current_dir(folder).stdout(Stdio::piped());
-        let mut app = command.spawn().unwrap();
-        let mut port = String::new();
-        BufReader::new(app.stdout.as_mut().unwrap()).read_line(&mut port).unwrap();
-        let address = SocketAddr::from(([127, 0, 0, 1], port.trim().parse().unwrap()));
-        Self(app, address)
-    }
-
-    fn url(&self) -> String {
-        format!("http://{}/api", self.1)
-    }
-}
-
-impl Drop for App {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// Starts the app, with its program beside it.
+fn start(folder: &Path, python: &Path) -> PythonApp {
+    let program = folder.join("checkin");
+    std::fs::write(&program, format!("#!{}\n{CHECKIN}", python.display())).unwrap();
+    std::fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    PythonApp::start(folder, python, APP)
 }
 
 /// The report on the file of a watch, as JSON.
@@ -104,8 +83,8 @@ fn the_program_behind_slow_calls_is_named_by_a_watch_and_the_timers_are_not() {
     let Some(python) = require("python3", Absent::Skip) else { return };
     let folder = TempDir::new().unwrap();
     std::fs::write(folder.path().join("saving"), "").unwrap();
-    let app = App::start(folder.path(), &python);
-    let url = app.url();
+    let app = start(folder.path(), &python);
+    let url = format!("http://{}/api", app.1);
     let words = ["lab", "watch", &url, "--every", "40ms", "--for", "40s"];
     let (code, _, notes) = run(&words, folder.path());
     assert_eq!(code, 0, "{notes}");
@@ -217,4 +196,37 @@ fn of_several_targets_one_is_reported_by_its_name_and_statsd_is_told_of_all() {
     for name in ["lab.true.time:", "lab.false.failed:", "lab.host.runnable_threads:"] {
         assert!(told.contains(name), "{name}\n{told}");
     }
+}
+
+#[test]
+fn a_full_disk_is_said_and_what_it_refused_is_written_once_there_is_room() {
+    let folder = TempDir::new().unwrap();
+    let disk = folder.path().join("disk");
+    let Some(_disk) = SmallDisk::mount(&disk, 1).unwrap() else { return };
+    let said = folder.path().join("said");
+    let mut command = Command::new(BINARY);
+    command.args(["lab", "watch", "exec:true", "--every", "5ms"]).current_dir(&disk);
+    command.stderr(std::fs::File::create(&said).unwrap());
+    let mut watch = command.spawn().unwrap();
+    let count = |select: &str| {
+        let opened = Connection::open(disk.join("watch.db")).ok()?;
+        opened.query_row(select, [], |row| row.get::<_, i64>(0)).ok()
+    };
+    until("calls are on disk", || count("SELECT count(*) FROM calls").unwrap_or(0) > 20);
+    let filler = disk.join("filler");
+    // As much as there is room for.
+    let _ = std::fs::write(&filler, vec![0; 2 << 20]);
+    let text = || std::fs::read_to_string(&said).unwrap();
+    until("the full disk is said", || text().contains("the file takes nothing now"));
+    std::fs::remove_file(&filler).unwrap();
+    let before = count("SELECT count(*) FROM calls").unwrap();
+    until("calls are written again", || count("SELECT count(*) FROM calls").unwrap_or(0) > before);
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+    // Nothing that waited is lost: calls came every 5 ms on average, and no gap is a second long.
+    let gap = "SELECT max(gap) FROM (SELECT at_unix_ms - lag(at_unix_ms) OVER \
+               (ORDER BY at_unix_ms) AS gap FROM calls)";
+    let opened = Connection::open(disk.join("watch.db")).unwrap();
+    let gap: f64 = opened.query_row(gap, [], |row| row.get(0)).unwrap();
+    assert!(gap < 1_000.0, "{gap} ms\n{}", text());
 }

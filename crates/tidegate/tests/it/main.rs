@@ -45,6 +45,7 @@ mod pgtop_screen;
 mod profiles;
 mod pseudo_terminal;
 mod purging;
+mod python_app;
 mod recording;
 mod running;
 mod shield;

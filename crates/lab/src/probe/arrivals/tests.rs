@@ -3,22 +3,13 @@
 use std::time::Duration;
 
 use super::Schedule;
-use crate::probe::{AddressFamily, Arrivals, Burst, End, HttpOptions, Plan};
+use crate::probe::{Arrivals, End, Plan};
 
 const MS: u64 = 1_000_000;
 
 fn schedule(arrivals: Arrivals, end: End) -> Schedule {
-    Schedule::new(&Plan {
-        targets: vec!["tcp://127.0.0.1:1".parse().unwrap()],
-        end,
-        arrivals,
-        burst: Burst { calls: 1, stagger: Duration::ZERO },
-        timeout: Duration::from_secs(1),
-        seed: 7,
-        number_first: 0,
-        family: AddressFamily::Any,
-        http: HttpOptions::default(),
-    })
+    let targets = vec!["tcp://127.0.0.1:1".parse().unwrap()];
+    Schedule::new(&Plan { arrivals, seed: 7, ..Plan::of(targets, end) })
 }
 
 fn all(schedule: &mut Schedule) -> Vec<u64> {

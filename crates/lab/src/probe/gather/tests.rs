@@ -5,26 +5,14 @@ use crate::inside::place;
 use crate::probe::call::{CallDetails, CallFailure};
 use crate::probe::clock::Origin;
 use crate::probe::worker_threads::PlannedCall;
-use crate::probe::{AddressFamily, Arrivals, Burst, End, HttpOptions, Plan, ProbeResult};
-
-use std::time::Duration;
+use crate::probe::{End, Plan, ProbeResult};
 
 use verdicts::{AttributeValues, PhaseColumn, Series};
 
 const MS: u64 = 1_000_000;
 
 fn plan(targets: &[&str]) -> Plan {
-    Plan {
-        targets: targets.iter().map(|text| text.parse().unwrap()).collect(),
-        end: End::Count(1),
-        arrivals: Arrivals::Closed,
-        burst: Burst { calls: 1, stagger: Duration::ZERO },
-        timeout: Duration::from_secs(1),
-        seed: 1,
-        number_first: 0,
-        family: AddressFamily::Any,
-        http: HttpOptions::default(),
-    }
+    Plan::of(targets.iter().map(|text| text.parse().unwrap()).collect(), End::Count(1))
 }
 
 fn call(

@@ -10,26 +10,15 @@ use super::super::plan::WatchPlan;
 use super::super::recording::read_recording;
 use super::{WatchStore, push_column};
 use crate::import::ReadOptions;
-use crate::probe::{AddressFamily, Arrivals, Burst, End, HttpOptions, Plan, ProbeTarget};
+use crate::probe::{End, Plan};
 
 /// 2026-11-27, in milliseconds.
 const ORIGIN: f64 = 1_795_737_600_000.0;
 
 fn plan(dir: &TempDir) -> WatchPlan {
-    let target: ProbeTarget = "exec:true".parse().expect("a target");
-    let probe = Plan {
-        targets: vec![target],
-        end: End::Count(1),
-        arrivals: Arrivals::Closed,
-        burst: Burst { calls: 1, stagger: Duration::ZERO },
-        timeout: Duration::from_secs(1),
-        seed: 1,
-        number_first: 0,
-        family: AddressFamily::Any,
-        http: HttpOptions::default(),
-    };
+    let target = "exec:true".parse().expect("a target");
     WatchPlan {
-        probes: vec![probe],
+        probes: vec![Plan::of(vec![target], End::Count(1))],
         file: dir.path().join("watch.db"),
         keep_for: Duration::from_secs(3600),
         bytes_max: 1 << 30,
