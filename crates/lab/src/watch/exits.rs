@@ -1,15 +1,18 @@
-//! Hears of programs that start and end, from the kernel's process connector.
+//! Hears of programs that start and end, from the kernel.
 //!
-//! Polling misses a program that lives for 20 ms. The connector (kernel configuration
-//! `CONFIG_PROC_EVENTS`, connector.rst) tells each exec and exit; what the program used is read
-//! from /proc before its parent has collected it. It needs the capability `CAP_NET_ADMIN`.
-//! Invariant: each exec and exit that was heard is passed on once, in order. What the kernel could
-//! not deliver is lost, and counted by `lost`.
-//! Failure: without the connector a note says that short programs are missed.
-//!
-//! Layout of a message: netlink header (16 bytes), connector header (20), then the event: `what`
-//! (4), processor (4), time (8), process (4), thread group (4).
+//! Polling misses a program that lives for 20 ms. The process connector tells each exec, and
+//! taskstats what each task used, at its end. Both need the capability `CAP_NET_ADMIN`.
+//! Invariant: each exec and each end of a process that was heard is passed on once, ends in order.
+//! What the kernel could not deliver is lost, and counted by `lost`.
+//! Failure: without the connector a note says that short programs are missed. Without taskstats the
+//! connector tells ends, too; then what a program used is read from /proc. That comes too late
+//! where a parent collects it at once, and a note says so.
 
+mod connector;
+mod netlink_socket;
+mod taskstats;
+
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -17,29 +20,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::net::netlink::SocketAddrNetlink;
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, netlink, recv, send,
-    socket_with,
-};
 
 use super::usage::{ProcessUsage, plain_name};
+use connector::ConnectorEvent;
+use taskstats::TaskExit;
 
-const NETLINK_HEADER_BYTES: usize = 16;
-const CONNECTOR_HEADER_BYTES: usize = 20;
-const EVENT_AT: usize = NETLINK_HEADER_BYTES + CONNECTOR_HEADER_BYTES;
-/// `NLMSG_DONE`
-const DONE: u16 = 3;
-/// `CN_IDX_PROC` and `CN_VAL_PROC`, and the group of the first.
-const PROCESSES: u32 = 1;
-/// `PROC_CN_MCAST_LISTEN`
-const LISTEN: u32 = 1;
-/// `PROC_EVENT_EXEC` and `PROC_EVENT_EXIT`
-const EXEC: u32 = 0x2;
-const EXIT: u32 = 0x8000_0000;
 /// Events that wait to be taken.
 const WAITING_MAX: usize = 4_096;
+/// Processes that are remembered until their name or their end comes.
+const REMEMBERED_MAX: usize = 65_536;
 const STACK_BYTES: usize = 128 << 10;
 
 /// A program that started or ended.
@@ -66,9 +57,9 @@ pub(super) struct ProgramEvents {
     pub(super) lost: Arc<AtomicU64>,
 }
 
-/// Subscribes to the connector.
+/// Subscribes to what the kernel tells.
 pub(super) fn listen(notes: &mut Vec<String>) -> Option<ProgramEvents> {
-    let socket = match subscribed() {
+    let connector = match connector::subscribed() {
         Ok(socket) => socket,
         Err(error) => {
             notes.push(format!(
@@ -79,76 +70,146 @@ pub(super) fn listen(notes: &mut Vec<String>) -> Option<ProgramEvents> {
             return None;
         }
     };
+    let taskstats = taskstats::subscribed().inspect_err(|error| {
+        notes.push(format!(
+            "what programs use is missed that live for less than a second and are collected at \
+             once: the kernel's taskstats refuses ({})",
+            crate::error::plain(error)
+        ));
+    });
     let (tell, events) = sync_channel(WAITING_MAX);
     let lost = Arc::new(AtomicU64::new(0));
-    let counted = Arc::clone(&lost);
+    let hearing = Hearing {
+        connector,
+        taskstats: taskstats.ok(),
+        nameless: HashSet::new(),
+        ended: EndedThreads::default(),
+        tell,
+        lost: Arc::clone(&lost),
+    };
     let named = thread::Builder::new().name("watch-programs".to_owned()).stack_size(STACK_BYTES);
-    named.spawn(move || receive(&socket, &tell, &counted)).ok()?;
+    named.spawn(move || hearing.run()).ok()?;
     Some(ProgramEvents { events, lost })
 }
 
-fn subscribed() -> Result<OwnedFd, Errno> {
-    let socket = socket_with(
-        AddressFamily::NETLINK,
-        SocketType::DGRAM,
-        SocketFlags::CLOEXEC,
-        Some(netlink::CONNECTOR),
-    )?;
-    bind(&socket, &SocketAddrNetlink::new(0, PROCESSES))?;
-    let mut message = Vec::with_capacity(EVENT_AT + 4);
-    message.extend(((EVENT_AT + 4) as u32).to_ne_bytes());
-    message.extend(DONE.to_ne_bytes());
-    message.extend([0; 10]);
-    for word in [PROCESSES, PROCESSES, 0, 0] {
-        message.extend(word.to_ne_bytes());
-    }
-    message.extend(4_u16.to_ne_bytes());
-    message.extend([0; 2]);
-    message.extend(LISTEN.to_ne_bytes());
-    send(&socket, &message, SendFlags::empty())?;
-    Ok(socket)
+/// The thread that hears.
+struct Hearing {
+    connector: OwnedFd,
+    taskstats: Option<OwnedFd>,
+    /// Processes that ran a program, but were gone before its name was read.
+    nameless: HashSet<u32>,
+    ended: EndedThreads,
+    tell: SyncSender<ProgramEvent>,
+    lost: Arc<AtomicU64>,
 }
 
-/// Passes events on until nobody takes them.
-fn receive(socket: &OwnedFd, tell: &SyncSender<ProgramEvent>, lost: &AtomicU64) {
-    let mut bytes = [0_u8; 1024];
-    loop {
-        match recv(socket, &mut bytes[..], RecvFlags::empty()) {
-            Ok((read, _)) => {
-                let Some(event) = event(&bytes[..read]) else { continue };
-                match tell.try_send(event) {
-                    Ok(()) => {}
-                    Err(TrySendError::Full(_)) => {
-                        lost.fetch_add(1, Ordering::Relaxed);
-                    }
-                    Err(TrySendError::Disconnected(_)) => return,
+/// Nobody takes events any more, or the kernel tells no more.
+struct HearingOver;
+
+impl From<Errno> for HearingOver {
+    fn from(_: Errno) -> Self {
+        Self
+    }
+}
+
+impl Hearing {
+    fn run(mut self) {
+        while self.wait().and_then(|()| self.pass_on()).is_ok() {}
+    }
+
+    fn wait(&self) -> Result<(), HearingOver> {
+        let mut ready = vec![PollFd::new(&self.connector, PollFlags::IN)];
+        ready.extend(self.taskstats.as_ref().map(|socket| PollFd::new(socket, PollFlags::IN)));
+        match poll(&mut ready, None) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Passes on all that waits.
+    ///
+    /// What has ended had started before. So starts are read after ends, and passed on before them.
+    fn pass_on(&mut self) -> Result<(), HearingOver> {
+        let mut ends = Vec::new();
+        if let Some(socket) = &self.taskstats {
+            netlink_socket::drain(socket, &self.lost, |message| {
+                let exit = taskstats::task_exit(message);
+                ends.extend(exit.and_then(|exit| self.ended.process_exit(exit)));
+            })?;
+        }
+        let mut events = Vec::new();
+        netlink_socket::drain(&self.connector, &self.lost, |message| {
+            events.extend(connector::event(message));
+        })?;
+        for event in events {
+            match event {
+                ConnectorEvent::Exec(pid) => self.started(pid)?,
+                ConnectorEvent::Exit(pid) if self.taskstats.is_none() => {
+                    self.tell(ProgramEvent::Ended { pid, usage: ProcessUsage::of(pid) })?;
                 }
+                ConnectorEvent::Exit(_) => {}
             }
-            // The kernel's buffer was full.
-            Err(Errno::NOBUFS) => {
-                lost.fetch_add(1, Ordering::Relaxed);
+        }
+        for (pid, name, usage) in ends {
+            if self.nameless.remove(&pid) {
+                self.tell(ProgramEvent::Started { name: name.clone() })?;
             }
-            Err(Errno::INTR) => {}
-            Err(_) => return,
+            self.tell(ProgramEvent::Ended { pid, usage: Some((name, usage)) })?;
+        }
+        Ok(())
+    }
+
+    fn started(&mut self, pid: u32) -> Result<(), HearingOver> {
+        match fs::read_to_string(format!("/proc/{pid}/comm")) {
+            Ok(name) => self.tell(ProgramEvent::Started { name: plain_name(name.trim_end()) }),
+            // Its end tells its name.
+            Err(_) if self.taskstats.is_some() && self.nameless.len() < REMEMBERED_MAX => {
+                self.nameless.insert(pid);
+                Ok(())
+            }
+            Err(_) => {
+                self.lost.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
+        }
+    }
+
+    fn tell(&self, event: ProgramEvent) -> Result<(), HearingOver> {
+        match self.tell.try_send(event) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Full(_)) => {
+                self.lost.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
+            Err(TrySendError::Disconnected(_)) => Err(HearingOver),
         }
     }
 }
 
-/// The event of a message, with what /proc still knows of it.
-fn event(message: &[u8]) -> Option<ProgramEvent> {
-    let word = |at: usize| {
-        let bytes = message.get(EVENT_AT + at..EVENT_AT + at + 4)?;
-        bytes.try_into().ok().map(u32::from_ne_bytes)
-    };
-    let (what, thread, pid) = (word(0)?, word(16)?, word(20)?);
-    match what {
-        EXEC => {
-            let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
-            Some(ProgramEvent::Started { name: plain_name(name.trim_end()) })
+/// What threads used that ended before their process.
+#[derive(Debug, Default)]
+struct EndedThreads {
+    /// By process: the sum, and the name of the first thread, which is that of the program.
+    processes: HashMap<u32, (Option<String>, ProcessUsage)>,
+}
+
+impl EndedThreads {
+    /// The process, its name and all it used, if its last thread ended.
+    fn process_exit(&mut self, exit: TaskExit) -> Option<(u32, String, ProcessUsage)> {
+        let TaskExit { task, process, is_last, name, usage } = exit;
+        let (first, sum) = self.processes.remove(&process).unwrap_or_default();
+        let sum = sum.plus(usage);
+        let first = if task == process { Some(plain_name(&name)) } else { first };
+        if is_last {
+            // Until its parent collects it, /proc knows of threads that ended before the watch.
+            let known = ProcessUsage::of(process);
+            let (name, usage) = known.unwrap_or((first.unwrap_or(plain_name(&name)), sum));
+            return Some((process, name, usage));
         }
-        // A thread's end is no process's end.
-        EXIT if thread == pid => Some(ProgramEvent::Ended { pid, usage: ProcessUsage::of(pid) }),
-        _ => None,
+        if self.processes.len() < REMEMBERED_MAX {
+            self.processes.insert(process, (first, sum));
+        }
+        None
     }
 }
 

@@ -66,7 +66,7 @@ impl Processes {
                 known.round = self.round;
                 continue;
             }
-            let Some((name, usage)) = ProcessUsage::beside(pid, waited_ms) else { continue };
+            let Some((name, usage)) = ProcessUsage::beside(pid, (ran, waited_ms)) else { continue };
             let before = self.known.get(&pid).filter(|known| known.usage.began == usage.began);
             // What ran before the watch began is no part of it; what began since is.
             let before = before.map(|known| known.usage).or(is_first.then_some(usage));
@@ -93,7 +93,6 @@ impl Processes {
                     let known = self.known.remove(&pid);
                     // Before the first look all that a program used would seem to be of now.
                     let Some((name, usage)) = usage.filter(|_| self.round > 0) else { continue };
-                    let known = known.filter(|known| known.usage.began == usage.began);
                     let from_ns = match known {
                         Some(_) => self.looked_ns,
                         None => now_ns.saturating_sub(INTERVAL_NS),

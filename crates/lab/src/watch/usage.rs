@@ -13,28 +13,29 @@ use super::host::TICK_MS;
 pub(super) struct ProcessUsage {
     /// When it began, in ticks since the host's start.
     pub(super) began: u64,
-    cpu_ms: f64,
-    waited_ms: f64,
-    read_bytes: f64,
+    pub(super) cpu_ms: f64,
+    pub(super) waited_ms: f64,
+    pub(super) read_bytes: f64,
     pub(super) written_bytes: f64,
-    paged_in: f64,
+    pub(super) paged_in: f64,
 }
 
 impl ProcessUsage {
     /// What a process has used, and its name; nothing once it is gone.
     pub(super) fn of(pid: u32) -> Option<(String, Self)> {
-        let waited_ms = schedule(pid).map_or(0.0, |(_, waited_ms)| waited_ms);
-        Self::beside(pid, waited_ms)
+        Self::beside(pid, schedule(pid).unwrap_or_default())
     }
 
-    pub(super) fn beside(pid: u32, waited_ms: f64) -> Option<(String, Self)> {
+    /// The same, where [`schedule`] was already asked.
+    pub(super) fn beside(pid: u32, (ran, waited_ms): (u64, f64)) -> Option<(String, Self)> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
         let words: Vec<&str> = rest.split_ascii_whitespace().collect();
         let at = |place: usize| words.get(place).and_then(|word| word.parse::<f64>().ok());
         let mut usage = Self {
             began: words.get(19)?.parse().ok()?,
-            cpu_ms: (at(11)? + at(12)?) * TICK_MS,
+            // Of all threads in whole ticks, or of the first one exactly: a short child has one.
+            cpu_ms: ((at(11)? + at(12)?) * TICK_MS).max(ran as f64 / 1e6),
             waited_ms,
             paged_in: at(9)?,
             ..Self::default()
@@ -51,14 +52,23 @@ impl ProcessUsage {
         Some((plain_name(name), usage))
     }
 
+    /// What was used since; nothing is less than 0.
     pub(super) fn since(self, before: Self) -> Self {
+        self.each(before, |now, before| (now - before).max(0.0))
+    }
+
+    pub(super) fn plus(self, other: Self) -> Self {
+        self.each(other, |one, other| one + other)
+    }
+
+    fn each(self, other: Self, of: impl Fn(f64, f64) -> f64) -> Self {
         Self {
             began: self.began,
-            cpu_ms: self.cpu_ms - before.cpu_ms,
-            waited_ms: self.waited_ms - before.waited_ms,
-            read_bytes: self.read_bytes - before.read_bytes,
-            written_bytes: self.written_bytes - before.written_bytes,
-            paged_in: self.paged_in - before.paged_in,
+            cpu_ms: of(self.cpu_ms, other.cpu_ms),
+            waited_ms: of(self.waited_ms, other.waited_ms),
+            read_bytes: of(self.read_bytes, other.read_bytes),
+            written_bytes: of(self.written_bytes, other.written_bytes),
+            paged_in: of(self.paged_in, other.paged_in),
         }
     }
 
