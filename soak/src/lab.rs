@@ -1,6 +1,6 @@
 //! The laboratory against truth: servers whose latency has a known cause, and equal ones without.
 //!
-//! The real binary probes each of them and does not know which it is.
+//! The real binary probes, watches or switches each, and does not know which it is.
 //! Invariant: the cause is really there (a real nginx, a real quota, a real signal), and so is its
 //! absence. An arm that this machine cannot make prints the reason on a line of its own.
 //!
@@ -17,12 +17,13 @@ mod arm;
 mod cause;
 mod control;
 mod options;
+mod truth;
 mod world;
 
 use arm::{Arm, Outcome};
 pub(crate) use options::Options;
 
-/// Probes every arm and compares what is said with what is true.
+/// Measures every arm and compares what is said with what is true.
 ///
 /// # Errors
 /// How many verdicts were wrong.

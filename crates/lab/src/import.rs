@@ -43,6 +43,10 @@ const HEAD_BYTES: usize = 64 << 10;
 const BINARY: &str = "it is binary; what can be read is CSV, access logs, the journal, spans in \
                       OTLP's JSON, and results of load generators";
 
+/// Why a filter is refused.
+pub(crate) const NO_EXCHANGES: &str =
+    "`--where` needs exchanges: Tidegate's journal, or an access log";
+
 /// What a file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
@@ -69,7 +73,7 @@ pub fn read(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<SeriesSet
         return Err(reason(BINARY.to_owned()));
     }
     if options.filter.is_some() && !matches!(format, Format::Exchanges | Format::Nginx) {
-        return Err(reason("a filter needs exchanges: our journal, or an access log".to_owned()));
+        return Err(reason(NO_EXCHANGES.to_owned()));
     }
     if format == Format::SessionFile {
         let mut found = session_file::read(bytes).map_err(reason)?;

@@ -246,6 +246,7 @@ impl SeriesIn {
             attributes: attributes.collect::<Result<_, _>>()?,
             left_out: LeftOut { failed: self.left_out.failed, bad: self.left_out.bad },
             notes: self.notes,
+            ..Series::default()
         })
     }
 }

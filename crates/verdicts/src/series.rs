@@ -32,6 +32,8 @@ pub struct Series {
     pub attributes: Vec<Attribute>,
     /// What is not in the columns, and why.
     pub left_out: LeftOut,
+    /// Calls in the columns whose answer was an error of the server: 5xx in a log.
+    pub server_errors: u64,
     /// What a reader has to know of the measurement: a clock that stepped, a target that died.
     pub notes: Vec<String>,
 }
@@ -143,6 +145,7 @@ impl Series {
             self.append_attribute(attribute, before);
         }
         self.attributes.iter_mut().for_each(|known| known.values.fill(before + after));
+        self.server_errors += other.server_errors;
         for (reason, count) in other.left_out.failed {
             *self.left_out.failed.entry(reason).or_default() += count;
         }

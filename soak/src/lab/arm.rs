@@ -1,14 +1,15 @@
-//! The arms: which server is probed in which way, and what is true of it.
+//! The arms: which server is measured in which way, and what is true of it.
 //!
-//! An arm compares the verdicts of the probe with that truth.
+//! An arm compares the verdicts with that truth.
 
-use std::process::Command;
+use std::process::{Command, Output};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::control::{Control, Lateness};
+use super::control::Control;
 use super::options::Options;
+use super::truth::{Agreement, Truth, brief};
 use super::world::{Scene, Shield, World};
 
 /// A server with a known cause of its latency, or without it.
@@ -16,30 +17,19 @@ use super::world::{Scene, Shield, World};
 pub(super) struct Arm {
     pub name: &'static str,
     scene: Scene,
-    /// Arguments of `lab probe`, beside the target.
-    probe: &'static str,
+    measured: Measured,
     truth: Truth,
 }
 
-/// What the verdicts have to say.
+/// By what the server is measured, with arguments beside the target.
 #[derive(Debug, Clone, Copy)]
-enum Truth {
-    /// Latencies are multiples of a quantum, within a part in a hundred, and the timer starts with
-    /// the call.
-    Quantised { quantum_ms: f64, nearest: Option<&'static str> },
-    /// Neither quantised nor in step with a clock, but for a kernel tick that costs too little to
-    /// matter.
-    Smooth,
-    /// At least two humps, these milliseconds apart, and no quantum.
-    Humps { gap_ms: [f64; 2] },
-    /// In step with a clock, within a part in a hundred.
-    Locked { period_ms: f64 },
-    /// One step is slow by itself; something outside too only if the machine is.
-    Step(&'static str),
-    /// The cause is outside the request.
-    Outside,
-    /// Nothing is said of any step, and nothing of outside unless the machine is.
-    NoStep,
+enum Measured {
+    /// `lab probe`
+    Probe(&'static str),
+    /// `lab watch`, and `lab report` on its file.
+    Watch(&'static str),
+    /// `lab switch`, by the file that the server looks at.
+    Switch(&'static str),
 }
 
 /// What became of an arm.
@@ -58,6 +48,7 @@ pub(super) fn all(short: bool) -> Vec<Arm> {
     let mut arms = quick();
     if !short {
         arms.extend(slow());
+        arms.extend(long());
     }
     arms
 }
@@ -91,6 +82,41 @@ fn quick() -> Vec<Arm> {
     ]
 }
 
+/// Watches, switches, and what changes while it is probed.
+fn long() -> Vec<Arm> {
+    let plain = |kind, options| Scene::Plain { kind, options };
+    let other = |name, measured, scene, truth| Arm { name, scene, measured, truth };
+    let watch = Measured::Watch("--every 40ms --for 90s");
+    let switch = Measured::Switch("--block 2s --settle 0ms --rate 40");
+    let checkin = "checkin";
+    let turned = "-n 4000 --rate 40";
+    let half = Truth::Change { after_s: 50.0, part: [0.3, 0.5] };
+    vec![
+        other(
+            "5 a program in the way",
+            watch,
+            plain("saves", "in_the_way=1"),
+            Truth::Program(checkin),
+        ),
+        other("8 a program beside", watch, plain("saves", ""), Truth::NotProgram(checkin)),
+        arm("10 40 % slower from half on", plain("turns", "after=2000 factor=1.4"), turned, half),
+        arm("10 one spike", plain("turns", "spike=2000"), turned, Truth::NoChange),
+        arm("10 no change", plain("turns", ""), turned, Truth::NoChange),
+        other(
+            "a switch that stalls 3 in 10",
+            switch,
+            plain("switched", "p=0.3 stall_ms=50"),
+            Truth::Switch { longer_ms: [35.0, 65.0] },
+        ),
+        other(
+            "a switch of nothing",
+            switch,
+            plain("switched", "p=0.3 stall_ms=0"),
+            Truth::NoSwitch,
+        ),
+    ]
+}
+
 fn slow() -> Vec<Arm> {
     let lock = "-n 120 --burst 8 --stagger 4ms --rate 6 --timeout 20s";
     let lock_500 = Truth::Quantised { quantum_ms: 500.0, nearest: Some("nginx cache lock") };
@@ -119,7 +145,7 @@ fn slow() -> Vec<Arm> {
 }
 
 fn arm(name: &'static str, scene: Scene, probe: &'static str, truth: Truth) -> Arm {
-    Arm { name, scene, probe, truth }
+    Arm { name, scene, measured: Measured::Probe(probe), truth }
 }
 
 impl Arm {
@@ -132,15 +158,8 @@ impl Arm {
             Ok(world) => world,
             Err(absent) => return Ok(Outcome::Absent(absent)),
         };
-        let mut probe = Command::new(&options.binary);
-        probe.args(["lab", "probe", &world.url, "--format", "json"]);
-        probe.args(self.probe.split(' ')).args(["--seed", &options.seed.to_string()]);
-        if let Some(dir) = &options.keep {
-            std::fs::create_dir_all(dir).context("making the directory of what is kept")?;
-            probe.arg("--save").arg(dir.join(self.name.replace(' ', "-")).with_extension("json"));
-        }
         let control = Control::begin();
-        let output = probe.output().context("starting the probe")?;
+        let output = self.measure(&world, options)?;
         let lateness = control.end();
         drop(world);
         if !output.status.success() {
@@ -159,102 +178,47 @@ impl Arm {
             Agreement::No => Outcome::Wrong(format!("{words}, but the truth is {:?}", self.truth)),
         })
     }
-}
 
-/// Whether verdicts are true.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Agreement {
-    Yes,
-    No,
-    /// What they add to the truth is true of a machine that is not quiet.
-    NotHere,
-}
-
-impl Truth {
-    fn holds(self, verdicts: &[Value], lateness: Lateness) -> Agreement {
-        if self.is_in(verdicts) {
-            return Agreement::Yes;
-        }
-        let inside: Vec<Value> =
-            verdicts.iter().filter(|verdict| verdict["kind"] != "outside").cloned().collect();
-        match self {
-            Self::Step(_) if !lateness.is_quiet() && self.is_in(&inside) => Agreement::Yes,
-            // A busy machine is late to take calls up, too, and starts slowly after a stop.
-            Self::NoStep if !lateness.is_quiet() && self.is_in(&without(&inside, "wait")) => {
-                Agreement::NotHere
+    /// Measures, and returns the report as JSON on standard output.
+    fn measure(&self, world: &World, options: &Options) -> Result<Output> {
+        let kept = match &options.keep {
+            Some(dir) => {
+                std::fs::create_dir_all(dir).context("making the directory of what is kept")?;
+                dir.join(self.name.replace(' ', "-"))
             }
-            // A probe that is late itself says so, and leaves the step to a quieter machine.
-            Self::Step(_) if !lateness.is_quiet() && names_probe(verdicts) => Agreement::NotHere,
-            Self::Outside if !lateness.is_quiet() => Agreement::NotHere,
-            // A late timer is longer than it says: each tooth stands a little further out.
-            Self::Quantised { quantum_ms, nearest } if !lateness.is_quiet() => {
-                let later = |percent: u32| quantum_ms * (1.0 + f64::from(percent) / 100.0);
-                let is_later = (1..=5)
-                    .map(later)
-                    .any(|quantum_ms| Self::Quantised { quantum_ms, nearest }.is_in(verdicts));
-                if is_later { Agreement::NotHere } else { Agreement::No }
-            }
-            _ => Agreement::No,
-        }
-    }
-
-    fn is_in(self, verdicts: &[Value]) -> bool {
-        let of = |kind: &str| verdicts.iter().find(|verdict| verdict["kind"] == *kind).cloned();
-        let matters = |lock: &Value| lock["cost"]["is_slight"] != true;
-        let near = |value: &Value, truth: f64| {
-            value.as_f64().is_some_and(|value| (value / truth - 1.0).abs() < 0.01)
+            None => world.dir().join("kept"),
         };
-        match self {
-            Self::Quantised { quantum_ms, nearest } => of("quantised").is_some_and(|verdict| {
-                near(&verdict["quantum_ms"], quantum_ms)
-                    && verdict["phase_locked"] != true
-                    && nearest.is_none_or(|timer| {
-                        verdict["nearest"].as_str().is_some_and(|named| named.contains(timer))
-                    })
-            }),
-            Self::Smooth => {
-                of("quantised").is_none() && !of("locked").is_some_and(|lock| matters(&lock))
+        let binary = std::path::absolute(&options.binary).context("finding the program")?;
+        let lab = |verb: &str, words: &str| {
+            let mut command = Command::new(&binary);
+            command.current_dir(world.dir()).args(["lab", verb]).args(words.split_whitespace());
+            command
+        };
+        let seed = options.seed.to_string();
+        let mut command = match self.measured {
+            Measured::Probe(words) => {
+                let mut probe = lab("probe", words);
+                probe.args([&world.url, "--seed", &seed, "--save"]).arg(kept);
+                probe
             }
-            Self::Humps { gap_ms } => {
-                of("quantised").is_none()
-                    && of("multimodal").is_some_and(|verdict| {
-                        let modes = verdict["modes"].as_array().cloned().unwrap_or_default();
-                        let at = |mode: &Value| mode["at_ms"].as_f64().unwrap_or(f64::NAN);
-                        let gap = modes.last().map_or(0.0, at) - modes.first().map_or(0.0, at);
-                        modes.len() > 1 && gap > gap_ms[0] && gap < gap_ms[1]
-                    })
+            Measured::Switch(words) => {
+                let mut switch = lab("switch", words);
+                switch.args(["--on", "touch switched", "--off", "rm -f switched", &world.url]);
+                switch.args(["--seed", &seed, "--save"]).arg(kept);
+                switch
             }
-            Self::Locked { period_ms } => {
-                of("locked")
-                    .is_some_and(|lock| near(&lock["period_ms"], period_ms) && matters(&lock))
-                    || of("quantised").is_some_and(|verdict| {
-                        near(&verdict["quantum_ms"], period_ms) && verdict["phase_locked"] == true
-                    })
+            Measured::Watch(words) => {
+                let mut watch = lab("watch", words);
+                let output = watch.arg(&world.url).arg("-o").arg(&kept).output();
+                let output = output.context("starting the watch")?;
+                if !output.status.success() {
+                    return Ok(output);
+                }
+                let mut report = lab("report", "--slow 60ms --from");
+                report.arg(kept);
+                report
             }
-            Self::Step(step) => {
-                let named = verdicts.iter().filter(|verdict| verdict["kind"] == "step");
-                named.map(|verdict| &verdict["step"]).eq([step]) && of("outside").is_none()
-            }
-            Self::Outside => of("outside").is_some() && of("step").is_none(),
-            Self::NoStep => of("outside").is_none() && of("step").is_none(),
-        }
+        };
+        command.args(["--format", "json"]).output().context("starting the laboratory")
     }
-}
-
-/// Whether slow calls are put down to the lateness of the probe.
-fn names_probe(verdicts: &[Value]) -> bool {
-    verdicts.iter().any(|verdict| verdict["attribute"] == "late_ms")
-}
-
-/// The verdicts but for those on a step.
-fn without(verdicts: &[Value], step: &str) -> Vec<Value> {
-    verdicts.iter().filter(|verdict| verdict["step"] != step).cloned().collect()
-}
-
-/// A verdict in a few words.
-fn brief(verdict: &Value) -> String {
-    let kind = verdict["kind"].as_str().unwrap_or("?");
-    let detail = ["quantum_ms", "period_ms", "step", "attribute", "reason"];
-    let stated = detail.iter().find(|key| !verdict[**key].is_null());
-    stated.map_or_else(|| kind.to_owned(), |key| format!("{kind} {}", verdict[*key]))
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -53,6 +54,11 @@ pub(super) struct World {
 }
 
 impl World {
+    /// The folder that the servers run in.
+    pub(super) fn dir(&self) -> &Path {
+        self._dir.path()
+    }
+
     /// Starts what a scene needs; inside, why this machine cannot have it.
     ///
     /// # Errors
@@ -71,7 +77,7 @@ impl World {
         fs::write(&file, PROGRAM)?;
         let mut program = Command::new(crate::workers::interpreter()?);
         program.arg(&file).arg(address.port().to_string()).arg(kind).args(words.split_whitespace());
-        program.arg(format!("seed={}", options.seed));
+        program.arg(format!("seed={}", options.seed)).current_dir(dir.path());
         let server = Server::spawn(program, address).context("starting the server")?;
         let mut world = Self {
             url: format!("http://{address}/"),

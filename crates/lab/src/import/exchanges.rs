@@ -4,7 +4,8 @@
 //! `read` takes the lines of one file, [`journal()`] a whole directory up to its end, sealed
 //! segments and live ones, without a bound. A gap in the journal is noted.
 //! Invariant: phases of 0 µs are no steps of that call. What the phases leave over is untracked;
-//! that they do not overlap is for the gateway. A status from 400 on is a row like others.
+//! that they do not overlap is for the gateway. A row of a status from 500 on counts as an error
+//! of the server, too.
 //! Failure: a line that is no exchange is bad; a journal that cannot be read is an error.
 //! The crate `exchange` decodes lines, `journal` reads segments. A new phase of `exchange` becomes
 //! a step by itself; `verdicts` knows `wait` by its name. A new field is no attribute until
@@ -105,6 +106,9 @@ fn push(
         phases: phases(&exchange),
         attributes: texts.iter().map(|(name, text)| (*name, &**text)).collect(),
     };
+    if exchange.status >= 500 {
+        return rows.push_error(&row, Vec::new(), number);
+    }
     rows.push(&row, number)
 }
 

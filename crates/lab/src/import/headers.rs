@@ -9,8 +9,7 @@
 //!
 //! A unit is `_ns`, `_us`, `_ms`, `_s`, `_m` or `_min`, written out, in brackets or as
 //! `durationMs`. A whole call without one is in milliseconds; `request_time` (nginx) and
-//! `time_total` (curl) are in seconds. A file of one column is the whole call whatever its name,
-//! without a unit always in milliseconds.
+//! `time_total` (curl) are in seconds. A file of one column is the whole call whatever its name.
 //! Invariant: every column is exactly one of these, and at most one is the whole call. Without one,
 //! and without steps, there is an error that lists the names.
 //! A new name takes a column from steps or attributes. The page docs/lab/report-inputs.md lists the
@@ -36,12 +35,14 @@ const TOTALS: [&str; 13] = [
 ];
 /// Those that tools write in seconds.
 const IN_SECONDS: [&str; 2] = ["request_time", "time_total"];
-const BEGINNINGS: [&str; 17] = [
+const BEGINNINGS: [&str; 19] = [
     "began",
     "begin",
     "begun",
     "start",
     "started",
+    "started_at",
+    "start_at",
     "start_time",
     "starttime",
     "time",
@@ -77,8 +78,8 @@ pub(super) enum Column {
 /// Returns what each column is, or why the names say too little.
 pub(super) fn columns(header: &[String]) -> Result<Vec<Column>, String> {
     let names: Vec<(String, Option<Unit>)> = header.iter().map(|name| split(name)).collect();
-    if let [(_, unit)] = &names[..] {
-        return Ok(vec![Column::Total(unit.unwrap_or(Unit::MILLIS))]);
+    if let [(name, unit)] = &names[..] {
+        return Ok(vec![Column::Total(unit.unwrap_or(usual(name)))]);
     }
     let total = best(&names, &TOTALS);
     let began = best(&names, &BEGINNINGS).filter(|at| Some(*at) != total);
@@ -86,11 +87,7 @@ pub(super) fn columns(header: &[String]) -> Result<Vec<Column>, String> {
     let mut found = Vec::new();
     for (at, (name, unit)) in names.iter().enumerate() {
         found.push(match *unit {
-            _ if Some(at) == total => {
-                let is_seconds = IN_SECONDS.contains(&name.as_str());
-                let usual = if is_seconds { Unit::SECONDS } else { Unit::MILLIS };
-                Column::Total(unit.unwrap_or(usual))
-            }
+            _ if Some(at) == total => Column::Total(unit.unwrap_or(usual(name))),
             unit if Some(at) == began => Column::Began(unit),
             unit if Some(at) == ended => Column::Ended(unit),
             _ if BEGINNINGS.contains(&name.as_str()) || ENDS.contains(&name.as_str()) => {
@@ -109,6 +106,11 @@ pub(super) fn columns(header: &[String]) -> Result<Vec<Column>, String> {
         "no column holds a latency; they are {}; name it `latency_ms`, or the steps `NAME_ms`",
         names.join(", ")
     ))
+}
+
+/// The unit of a whole call whose name has none.
+fn usual(name: &str) -> Unit {
+    if IN_SECONDS.contains(&name) { Unit::SECONDS } else { Unit::MILLIS }
 }
 
 /// The column of the best name; among equals, one with a unit, then the first.

@@ -7,23 +7,24 @@
 //! | LTSV | `time:[…]<tab>status:200<tab>reqtime:0.012<tab>apptime:0.012` |
 //! | JSON, an object a line | `{"request_time": 0.012, "upstream_response_time": "0.012", …}` |
 //!
-//! In order they are those of request, upstream, connection and header.
+//! In order they are those of request, upstream, connection and header. Those have three decimals
+//! at least, as nginx writes seconds: bytes, ratios and microseconds do not.
 //! Times are seconds since the request began, but for `reqtime_microsec`. So the steps are
 //! `connect` to the upstream, `wait` until its header, `transfer` until its end; or `upstream`
 //! where only that is logged. `verdicts` knows `wait` by its name.
 //! What a server says of itself by `Server-Timing` becomes steps inside `wait`, if it is logged
 //! (`server_timing.rs`).
-//! Several upstreams in one text (`0.001, 0.002 : 0.003`) count together; unquoted they are times
-//! in order. The time of a line is the end of its request.
+//! Several upstreams in one text (`0.001, 0.002 : 0.003`) count together, quoted or not. The time
+//! of a line is the end of its request. `\x22` and the like are nginx's escapes of a byte.
 //! Invariant: the steps are at most the upstream time, and that at most the request's. A line
 //! without a request time is bad.
-//! Filters see what `exchange` decodes; of JSON, what `json` here fills in, with `total` in whole
-//! milliseconds. A combined line has no `total` for them. A new name goes into
-//! docs/lab/report-inputs.md, too.
+//! Filters see what `exchange` decodes, or what `exchange_of` here fills in. `total` is the
+//! request's time, and `var.NAME` any field of the line. An answer of 5xx counts as an error of the
+//! server. A new name goes into docs/lab/report-inputs.md, too.
 
 use std::borrow::Cow;
 
-use exchange::Exchange;
+use exchange::{Exchange, FieldName, FieldValue, Fields};
 
 use crate::error::LabError;
 
@@ -43,6 +44,9 @@ const REQUEST: [&str; 8] = [
     "response_time",
     "latency",
 ];
+const ABSENT: &str = "absent: add `rt=$request_time urt=$upstream_response_time` to nginx's log";
+/// Names that logs give to it in microseconds, as Apache's `%D` counts.
+const REQUEST_MICROS: [&str; 2] = ["reqtime_microsec", "request_time_us"];
 const RESPONSE: [&str; 5] =
     ["upstream_response_time", "urt", "apptime", "upstream_time", "upstream_resp_time"];
 const CONNECT: [&str; 2] = ["upstream_connect_time", "uct"];
@@ -53,8 +57,24 @@ const MOMENTS: [&str; 8] =
 /// Returns whether a line is one of an access log: LTSV, or combined.
 pub(super) fn is_access_log(line: &[u8]) -> bool {
     exchange::decode_ltsv(line).is_ok()
+        || is_named(line)
         || exchange::decode_combined(line).is_ok()
         || combined_end(line).is_some_and(|end| exchange::decode_combined(&line[..end]).is_ok())
+}
+
+/// Returns whether a line is named fields between tabs, with the time of a request among them.
+fn is_named(line: &[u8]) -> bool {
+    let mut names = line.split(|byte| *byte == b'\t').map(|part| {
+        let colon = part.iter().position(|byte| *byte == b':')?;
+        std::str::from_utf8(&part[..colon]).ok()
+    });
+    line.contains(&b'\t')
+        && names.clone().all(|name| name.is_some())
+        && names.any(|name| name.is_some_and(is_request))
+}
+
+fn is_request(name: &str) -> bool {
+    REQUEST.contains(&name) || REQUEST_MICROS.contains(&name)
 }
 
 /// Reads lines.
@@ -66,11 +86,15 @@ pub(super) fn read(bytes: &[u8], rows: &mut SeriesBuilder<'_>) -> Result<(), Lab
         }
         let found = match line[0] {
             b'{' => json(line),
-            _ if line.contains(&b'\t') && exchange::decode_ltsv(line).is_ok() => Ok(ltsv(line)),
+            _ if line.contains(&b'\t')
+                && (is_named(line) || exchange::decode_ltsv(line).is_ok()) =>
+            {
+                Ok(ltsv(line))
+            }
             _ => combined(line),
         };
         match found {
-            Ok(found) => push(&found, number, rows)?,
+            Ok(found) => push(found, number, rows)?,
             Err(reason) => rows.bad(number, "", reason, "the line")?,
         }
     }
@@ -92,33 +116,67 @@ impl TimedLine<'_> {
     fn seconds_ms(&self, names: &[&str]) -> Option<f64> {
         self.get(names).and_then(summed_ms)
     }
+
+    /// The time of the request.
+    fn total_ms(&self) -> Option<f64> {
+        let micros = || self.get(&REQUEST_MICROS)?.parse::<f64>().ok();
+        self.seconds_ms(&REQUEST).or_else(|| micros().map(|micros| micros / 1e3))
+    }
 }
 
-fn push(line: &TimedLine<'_>, number: u64, rows: &mut SeriesBuilder<'_>) -> Result<(), LabError> {
-    if let (Some(filter), Some(exchange)) = (&rows.options().filter, &line.exchange)
-        && !filter.matches(exchange)
-    {
+/// An exchange with every field of its line, as `var.NAME`.
+struct LoggedExchange<'l> {
+    exchange: &'l Exchange<'l>,
+    line: &'l TimedLine<'l>,
+}
+
+impl Fields for LoggedExchange<'_> {
+    fn field(&self, name: &FieldName) -> Option<FieldValue<'_>> {
+        match name {
+            FieldName::Variable(name) => self.line.get(&[name]).map(FieldValue::from),
+            name => self.exchange.field(name),
+        }
+    }
+}
+
+fn push(
+    mut line: TimedLine<'_>,
+    number: u64,
+    rows: &mut SeriesBuilder<'_>,
+) -> Result<(), LabError> {
+    let total_ms = line.total_ms();
+    let mut exchange = line.exchange.take().unwrap_or_else(|| exchange_of(&line));
+    if let Some(total_ms) = total_ms {
+        exchange.total_us = (total_ms * 1e3).round() as u64;
+    }
+    let logged = LoggedExchange { exchange: &exchange, line: &line };
+    if rows.options().filter.as_ref().is_some_and(|filter| !filter.matches(&logged)) {
         rows.filtered_out();
         return Ok(());
     }
-    let Some(text) = line.get(&REQUEST) else {
-        return rows.bad(number, "request_time", "absent", "the time of the request");
-    };
-    let Some(total_ms) = summed_ms(text) else {
+    let Some(total_ms) = total_ms else {
+        let Some(text) = line.get(&REQUEST).or_else(|| line.get(&REQUEST_MICROS)) else {
+            return rows.bad(number, "request_time", ABSENT, "the time of the request");
+        };
         return rows.bad(number, "request_time", "not a number", &format!("`{text}`"));
     };
+    let line = &line;
     let mut row = CallRow { total_ms, phases: phases(line, total_ms), ..CallRow::default() };
     if let Some(Moment::Absolute(ended)) = line.get(&MOMENTS).and_then(|text| moment(text, None)) {
         row.began_ms = Some(ended - total_ms);
     }
     let is_time = |name: &str| {
-        let times = [&REQUEST[..], &RESPONSE, &CONNECT, &HEADER, &MOMENTS, &server_timing::NAMES];
-        times.iter().any(|set| set.contains(&name))
+        let times = [&RESPONSE[..], &CONNECT, &HEADER, &MOMENTS, &server_timing::NAMES];
+        is_request(name) || times.iter().any(|set| set.contains(&name))
     };
     let attributes = line.fields.iter().filter(|(name, _)| !is_time(name));
     row.attributes = attributes.map(|(name, text)| (&**name, &**text)).collect();
     let server_times = line.get(&server_timing::NAMES).map(server_times).unwrap_or_default();
-    rows.push_timed(&row, server_times, number)
+    if exchange.status >= 500 {
+        rows.push_error(&row, server_times, number)
+    } else {
+        rows.push_timed(&row, server_times, number)
+    }
 }
 
 fn phases(line: &TimedLine<'_>, total_ms: f64) -> Vec<(&'static str, f64)> {
@@ -157,32 +215,28 @@ fn json(line: &[u8]) -> Result<TimedLine<'_>, &'static str> {
         };
         Some((Cow::Owned(name), Cow::Owned(text)))
     });
-    let fields: Vec<(Cow<'_, str>, Cow<'_, str>)> = texts.collect();
-    let line = TimedLine { fields, exchange: None };
+    Ok(TimedLine { fields: texts.collect(), exchange: None })
+}
+
+/// What fields say of an exchange.
+fn exchange_of(line: &TimedLine<'_>) -> Exchange<'static> {
     let bytes = |names: &[&str]| line.get(names).map(|text| Cow::Owned(text.as_bytes().to_vec()));
-    let exchange = Exchange {
+    Exchange {
         method: Cow::Owned(line.get(&["request_method", "method"]).unwrap_or_default().to_owned()),
         path: bytes(&["uri", "path", "request_uri"]).unwrap_or_default(),
         host: bytes(&["host", "http_host", "server_name"]),
         status: line.get(&["status"]).and_then(|text| text.parse().ok()).unwrap_or_default(),
-        total_us: line.seconds_ms(&REQUEST).unwrap_or_default() as u64 * 1000,
         ..Exchange::default()
-    };
-    Ok(TimedLine { exchange: Some(exchange), ..line })
+    }
 }
 
 fn ltsv(line: &[u8]) -> TimedLine<'_> {
     let parts = line.split(|byte| *byte == b'\t').map(String::from_utf8_lossy);
     let pairs = parts.filter_map(|part| {
         let (name, text) = part.split_once(':')?;
-        Some((Cow::Owned(name.to_owned()), Cow::Owned(text.to_owned())))
+        Some((Cow::Owned(name.to_owned()), Cow::Owned(unescaped(text))))
     });
-    let mut fields: Vec<(Cow<'_, str>, Cow<'_, str>)> = pairs.collect();
-    if let Some((_, micros)) = fields.iter().find(|(name, _)| name == "reqtime_microsec")
-        && let Ok(micros) = micros.parse::<f64>()
-    {
-        fields.push(("request_time".into(), (micros / 1e6).to_string().into()));
-    }
+    let fields = pairs.collect();
     TimedLine { fields, exchange: exchange::decode_ltsv(line).ok() }
 }
 
@@ -198,13 +252,15 @@ fn combined(line: &[u8]) -> Result<TimedLine<'_>, &'static str> {
     for word in words(&rest) {
         let (name, text) = match word.split_once('=') {
             Some((name, text)) => (name.to_owned(), text),
-            None if summed_ms(&word).is_some() || word == "-" => match in_order.next() {
+            // No request lacks a time, so a `-` before it is something else.
+            None if word == "-" && in_order.len() == 4 => continue,
+            None if are_seconds(&word) => match in_order.next() {
                 Some(name) => (name.to_owned(), word.as_str()),
                 None => continue,
             },
             None => continue,
         };
-        fields.push((Cow::Owned(name), Cow::Owned(text.to_owned())));
+        fields.push((Cow::Owned(name), Cow::Owned(unescaped(text))));
     }
     let lossy = |bytes: &[u8]| Cow::Owned(String::from_utf8_lossy(bytes).into_owned());
     fields.push(("status".into(), found.status.to_string().into()));
@@ -240,23 +296,61 @@ fn combined_end(line: &[u8]) -> Option<usize> {
     }
 }
 
-/// Words between spaces, with quoted ones and `name="…, …"` as one, without their quotes.
+/// Returns whether these are times as nginx writes them, of one upstream or several.
+fn are_seconds(text: &str) -> bool {
+    let is_time = |part: &str| {
+        let decimals = part.split_once('.').map(|(_, decimals)| decimals.len());
+        part == "-" || (decimals.is_some_and(|digits| digits >= 3) && part.parse::<f64>().is_ok())
+    };
+    text.split([',', ':']).map(str::trim).all(is_time)
+}
+
+/// Words between spaces, without quotes. A quoted text is one, and so is a list (`0.1, 0.2 : 0.3`).
 fn words(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
+    let mut words: Vec<String> = Vec::new();
     let mut word = String::new();
-    let mut is_quoted = false;
-    for character in text.chars() {
+    let (mut is_quoted, mut was_quoted, mut is_list) = (false, false, false);
+    for character in text.chars().chain([' ']) {
         match character {
-            '"' => is_quoted = !is_quoted,
+            '"' => (is_quoted, was_quoted) = (!is_quoted, true),
             ' ' if !is_quoted => {
-                words.push(std::mem::take(&mut word));
+                let word = std::mem::take(&mut word);
+                let was_quoted = std::mem::take(&mut was_quoted);
+                if word.is_empty() {
+                    continue;
+                }
+                let is_separator = !was_quoted && word == ":";
+                let goes_on = is_separator || (!was_quoted && word.ends_with(','));
+                match words.last_mut().filter(|_| is_list || is_separator) {
+                    Some(last) => *last = format!("{last} {word}"),
+                    None => words.push(word),
+                }
+                is_list = goes_on;
             }
             _ => word.push(character),
         }
     }
-    words.push(word);
-    words.retain(|word| !word.is_empty());
     words
+}
+
+/// Text with nginx's escapes (`\x22`) read.
+fn unescaped(text: &str) -> String {
+    let mut parts = text.split("\\x");
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let byte = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match byte {
+            Some(byte) => {
+                bytes.push(byte);
+                bytes.extend(&part.as_bytes()[2..]);
+            }
+            None => {
+                bytes.extend(b"\\x");
+                bytes.extend(part.as_bytes());
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! Analysis of Large-Scale Microservice Architectures", ATC 2022.) Attributes are those of the
 //! root's resource, then its own, then its `name`; of two alike the first counts.
 //! Invariant: a call's steps add up to at most its time. What the root spends itself is left over.
+//! A span that comes twice, as exporters do on a retry, counts once, and a note says so.
 //! Bound: spans deeper than 100 count for their ancestor there, and names beyond 64 for the step
 //! `other`.
 //! Failure: each span whose parent is not in the file counts as a failed call. A span that ends
@@ -13,7 +14,7 @@
 //!
 //! Refuses: protobuf. The status of a span is not looked at.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -109,12 +110,27 @@ pub(super) fn read(bytes: &[u8], rows: &mut SeriesBuilder<'_>) -> Result<(), Lab
             }
         }
     }
+    let repeated = once_each(&mut spans);
+    if repeated > 0 {
+        rows.note(format!("{repeated} spans came twice, as after a retry; each counts once"));
+    }
     let roots = link(&mut spans, rows);
     let mut names: Vec<String> = Vec::new();
     for root in roots {
         push(&spans, root, &resources, &mut names, rows)?;
     }
     Ok(())
+}
+
+/// Leaves each span once; returns how many were repeated.
+fn once_each(spans: &mut Vec<TimedSpan>) -> usize {
+    let before = spans.len();
+    let mut seen = HashSet::new();
+    spans.retain(|placed| {
+        let span = &placed.span;
+        span.span_id.is_empty() || seen.insert((span.trace_id.clone(), span.span_id.clone()))
+    });
+    before - spans.len()
 }
 
 fn take(

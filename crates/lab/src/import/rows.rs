@@ -62,6 +62,7 @@ pub(super) struct SeriesBuilder<'a> {
     notes: Vec<String>,
     /// Times that servers measured themselves, of each row; rows beyond the last have none.
     server_times: Vec<Vec<(String, f64)>>,
+    server_errors: u64,
     bad: u64,
     outside: u64,
     filtered: u64,
@@ -82,6 +83,7 @@ impl<'a> SeriesBuilder<'a> {
             left_out: LeftOut::default(),
             notes: Vec::new(),
             server_times: Vec::new(),
+            server_errors: 0,
             bad: 0,
             outside: 0,
             filtered: 0,
@@ -151,6 +153,22 @@ impl<'a> SeriesBuilder<'a> {
             self.server_times.resize(at, Vec::new());
             self.server_times.push(server_times);
         }
+        Ok(())
+    }
+
+    /// Takes a row whose answer was an error of the server.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    pub(super) fn push_error(
+        &mut self,
+        row: &CallRow<'_>,
+        server_times: Vec<(String, f64)>,
+        line: u64,
+    ) -> Result<(), LabError> {
+        let calls = self.total_ms.len();
+        self.push_timed(row, server_times, line)?;
+        self.server_errors += (self.total_ms.len() - calls) as u64;
         Ok(())
     }
 
@@ -246,6 +264,7 @@ impl<'a> SeriesBuilder<'a> {
             phases: self.phases,
             attributes: attributes.into_iter().map(|(attribute, _)| attribute).collect(),
             left_out: self.left_out,
+            server_errors: self.server_errors,
             notes: self.notes,
         };
         server_timing::place(&mut series, self.server_times);

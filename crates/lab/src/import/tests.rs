@@ -13,7 +13,8 @@ fn formats_are_told_by_their_first_bytes() {
         ("{\"resourceSpans\":[]}", Format::Otlp),
         ("{\n  \"resourceSpans\": []\n}", Format::Otlp),
         ("{\"request_time\":0.5}", Format::Nginx),
-        ("time:1\tstatus:200\turi:/\treqtime:1", Format::Csv),
+        ("time:1\tstatus:200\turi:/\treqtime:1", Format::Nginx),
+        ("time:1\tstatus:200\turi:/", Format::Csv),
         (
             "{\"time\":\"2023-11-14T22:13:20Z\",\"method\":\"GET\",\"path\":\"/\",\"status\":200}",
             Format::Exchanges,

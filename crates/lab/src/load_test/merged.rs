@@ -143,7 +143,7 @@ impl MergedRun {
             phases,
             attributes,
             left_out: LeftOut { failed: self.failed.clone(), ..LeftOut::default() },
-            notes: Vec::new(),
+            ..Series::default()
         }
     }
 }

@@ -19,6 +19,9 @@ pub(super) const NAMES_MAX: usize = 8;
 /// What was measured beside the calls.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Beside {
+    /// Calls that take longer are slow where signals are looked at: at a hump of slow calls, all of
+    /// it.
+    pub slow_over_ms: f64,
     /// Every signal that could be looked at; those that go together come first.
     pub signals: Vec<SignalVerdict>,
     /// Signals that never changed.

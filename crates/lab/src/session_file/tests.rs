@@ -24,6 +24,7 @@ fn series() -> Series {
         ],
         left_out: LeftOut { failed: [("status 503".to_owned(), 2)].into(), ..LeftOut::default() },
         notes: vec!["the target died".into()],
+        ..Series::default()
     }
 }
 

@@ -198,13 +198,15 @@ impl EndedThreads {
     fn process_exit(&mut self, exit: TaskExit) -> Option<(u32, String, ProcessUsage)> {
         let TaskExit { task, process, is_last, name, usage } = exit;
         let (first, sum) = self.processes.remove(&process).unwrap_or_default();
-        let sum = sum.plus(usage);
+        let sum = usage.plus(sum);
         let first = if task == process { Some(plain_name(&name)) } else { first };
         if is_last {
             // Until its parent collects it, /proc knows of threads that ended before the watch.
             let known = ProcessUsage::of(process);
-            let (name, usage) = known.unwrap_or((first.unwrap_or(plain_name(&name)), sum));
-            return Some((process, name, usage));
+            return Some(match known {
+                Some((name, known)) => (process, name, known.most(sum)),
+                None => (process, first.unwrap_or(plain_name(&name)), sum),
+            });
         }
         if self.processes.len() < REMEMBERED_MAX {
             self.processes.insert(process, (first, sum));

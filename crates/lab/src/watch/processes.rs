@@ -93,10 +93,8 @@ impl Processes {
                     let known = self.known.remove(&pid);
                     // Before the first look all that a program used would seem to be of now.
                     let Some((name, usage)) = usage.filter(|_| self.round > 0) else { continue };
-                    let from_ns = match known {
-                        Some(_) => self.looked_ns,
-                        None => now_ns.saturating_sub(INTERVAL_NS),
-                    };
+                    let began_ns = now_ns.saturating_sub(usage.lived_ns().max(INTERVAL_NS));
+                    let from_ns = known.as_ref().map_or(began_ns, |_| self.looked_ns);
                     let before = known.map(|known| known.usage).unwrap_or_default();
                     usage.since(before).report(&name, [from_ns, now_ns], found);
                 }

@@ -20,7 +20,7 @@ use verdicts::{
 use super::grid::BLOCK;
 use super::store::{APPLICATION, LAYOUT, SCALE, in_words, kind_name};
 use crate::LabError;
-use crate::import::ReadOptions;
+use crate::import::{NO_EXCHANGES, ReadOptions};
 
 /// Intervals that are held beside calls: half a day at ten a second.
 const INTERVALS_MAX: usize = 432_000;
@@ -61,6 +61,9 @@ pub fn read_recording(
 ) -> Result<Recording, LabError> {
     let refused = |reason| LabError::File { file: path.display().to_string(), reason };
     let sql = |error: rusqlite::Error| refused(in_words(&error));
+    if options.filter.is_some() {
+        return Err(refused(NO_EXCHANGES.to_owned()));
+    }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let database = Connection::open_with_flags(path, flags).map_err(sql)?;
     let pragma = |name| database.pragma_query_value(None, name, |row| row.get::<_, i64>(0));

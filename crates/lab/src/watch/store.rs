@@ -10,13 +10,13 @@
 //! | `minutes` | the same for people: `at_unix_ms, signal, total, most` |
 //! | `notes` | `at_unix_ms, note` |
 //!
-//! Steps and properties are JSON. `total` adds up the intervals of a minute, `most` is their
-//! largest.
+//! Steps and properties are JSON. A row of `minutes` is dated where its minute begins; the last one
+//! of a run is shorter. `total` adds up its intervals, `most` is their largest.
 //! `deltas` is a run of numbers in LEB128. Each signal that grew has its number, then a hundred
 //! values in thousandths. After a 0 comes how many zeros follow it.
 //! Invariant: `application_id` and `user_version` tell such a file; another's is not touched. One
 //! process watches into a file at a time, by a lock on `FILE.lock`. A transaction is a second's
-//! calls or a block, so a kill loses ten seconds of signals at most.
+//! calls or a block. A kill loses calls of two seconds at most, and signals of twenty.
 //! Bounds: the oldest tenth goes when the file reaches its bytes; what is older than `keep_for`
 //! goes once a minute. What the disk refuses waits, up to [`WAITING_MAX`] rows; then the oldest is
 //! lost, and a note counts it once the disk takes notes again.
@@ -88,6 +88,8 @@ pub(super) struct WatchStore {
     targets: Vec<i64>,
     signals: HashMap<String, i64>,
     minute: HashMap<i64, (f64, f64)>,
+    /// When the minute began, and how many blocks it has.
+    minute_began_unix_ms: f64,
     minute_blocks: u32,
     waiting: VecDeque<Row>,
     lost: u64,
@@ -112,6 +114,7 @@ impl WatchStore {
             targets: Vec::new(),
             signals: HashMap::new(),
             minute: HashMap::new(),
+            minute_began_unix_ms: 0.0,
             minute_blocks: 0,
             waiting: VecDeque::new(),
             lost: 0,
@@ -169,14 +172,23 @@ impl WatchStore {
             *entry = (entry.0 + sum, entry.1.max(f64::from(most)));
         }
         self.push(Row::Block { at_unix_ms, deltas });
+        if self.minute_blocks == 0 {
+            self.minute_began_unix_ms = at_unix_ms;
+        }
         self.minute_blocks += 1;
         if self.minute_blocks == 6 {
-            self.minute_blocks = 0;
-            let mut minute: Vec<_> = self.minute.drain().collect();
-            minute.sort_by_key(|(signal, _)| *signal);
-            for (signal, (total, most)) in minute {
-                self.push(Row::Minute { at_unix_ms, signal, total, most });
-            }
+            self.keep_minute();
+        }
+    }
+
+    /// Keeps a row of each signal for the blocks since the last.
+    fn keep_minute(&mut self) {
+        self.minute_blocks = 0;
+        let at_unix_ms = self.minute_began_unix_ms;
+        let mut minute: Vec<_> = self.minute.drain().collect();
+        minute.sort_by_key(|(signal, _)| *signal);
+        for (signal, (total, most)) in minute {
+            self.push(Row::Minute { at_unix_ms, signal, total, most });
         }
     }
 
@@ -243,6 +255,7 @@ impl WatchStore {
     /// # Errors
     /// When the disk refuses it: what waits is lost.
     pub(super) fn end(mut self, now_unix_ms: f64) -> Result<(), LabError> {
+        self.keep_minute();
         self.note(now_unix_ms, "the watch ended");
         let file = self.database.path().unwrap_or_default().to_owned();
         self.write().map_err(|error| LabError::File {

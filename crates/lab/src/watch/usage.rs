@@ -5,6 +5,8 @@
 
 use std::fs;
 
+use rustix::time::{ClockId, clock_gettime};
+
 use super::counters::SignalReadings;
 use super::host::TICK_MS;
 
@@ -52,6 +54,11 @@ impl ProcessUsage {
         Some((plain_name(name), usage))
     }
 
+    /// Nanoseconds since it began.
+    pub(super) fn lived_ns(&self) -> u64 {
+        ticks_now().saturating_sub(self.began) * (TICK_MS * 1e6) as u64
+    }
+
     /// What was used since; nothing is less than 0.
     pub(super) fn since(self, before: Self) -> Self {
         self.each(before, |now, before| (now - before).max(0.0))
@@ -59,6 +66,11 @@ impl ProcessUsage {
 
     pub(super) fn plus(self, other: Self) -> Self {
         self.each(other, |one, other| one + other)
+    }
+
+    /// The more of each: one of them may lack what the other knows.
+    pub(super) fn most(self, other: Self) -> Self {
+        self.each(other, f64::max)
     }
 
     fn each(self, other: Self, of: impl Fn(f64, f64) -> f64) -> Self {
@@ -83,6 +95,12 @@ impl ProcessUsage {
             found.of_program(&format!("{what} {name}"), unit, span_ns, amount);
         }
     }
+}
+
+/// Ticks since the host's start.
+pub(super) fn ticks_now() -> u64 {
+    let now = clock_gettime(ClockId::Boottime);
+    (now.tv_sec.unsigned_abs() * 1_000 + now.tv_nsec.unsigned_abs() / 1_000_000) / TICK_MS as u64
 }
 
 /// Nanoseconds on a core, and milliseconds of waiting for one.

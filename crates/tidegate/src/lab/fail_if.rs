@@ -66,8 +66,8 @@ fn of_each<'a>(
             name: if all.len() > 1 { &series.name } else { "" },
             times,
             max_ms: times.at(1.0),
-            succeeded: series.len() as u64,
-            failed: series.left_out.failed.values().sum(),
+            succeeded: series.len() as u64 - series.server_errors,
+            failed: series.left_out.failed.values().sum::<u64>() + series.server_errors,
             change: *change,
         });
     }

@@ -24,8 +24,9 @@ const COMPARED: &str = "`--vs FILE`, or a file of two targets";
 
 /// `tidegate lab report`
 pub(super) fn run(args: &ReportArgs) -> Result<()> {
-    let is_compared = args.vs.is_some() || args.source.from.len() == 1;
-    fail_if::check(&args.bounds, is_compared, COMPARED).map_err(misused)?;
+    // Whether a file has two targets is known once it is read.
+    let may_compare = args.vs.is_some() || args.source.from.len() == 1;
+    fail_if::check(&args.bounds, may_compare, COMPARED).map_err(misused)?;
     let reading = source::reading(&args.source).map_err(misused)?;
     let mut found = source::together(&args.source, &reading)?;
     let signals = found.signals.take();
@@ -46,6 +47,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
             (series, other.series.pop(), args.paired)
         }
     };
+    fail_if::check(&args.bounds, other.is_some(), COMPARED).map_err(misused)?;
     let mut report = match &other {
         Some(other) => Report::versus(&series, other, is_paired, &options),
         None => Report::new(&series, &options),

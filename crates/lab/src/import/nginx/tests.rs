@@ -8,6 +8,9 @@ use super::super::{ReadOptions, read as read_any};
 const COMBINED: &str =
     r#"10.0.0.1 - - [14/Nov/2023:22:13:21 +0000] "GET /a?x=1 HTTP/1.1" 200 512 "-" "curl/8 \"x\"""#;
 
+const DEFAULT: ReadOptions =
+    ReadOptions { is_strict: false, filter: None, since_unix_ms: None, until_unix_ms: None };
+
 fn read(text: &str) -> Series {
     let saved = read_any("access.log", text.as_bytes(), &ReadOptions::default()).expect(text);
     saved.series.into_iter().next().unwrap()
@@ -98,6 +101,50 @@ fn several_upstreams_count_together_and_dashes_are_none() {
 }
 
 #[test]
+fn lists_of_upstreams_are_one_field_without_quotes_too() {
+    let series = read(&format!("{COMBINED} rt=1.000 urt=0.300, 0.200 : 0.100 up=a, b"));
+    assert_eq!((series.total_ms[0], steps(&series)), (1000.0, vec![("upstream", 600.0)]));
+    assert_eq!(text(&series, "up"), "a, b");
+    let lists = "0.100, 0.200 : 0.500 0.010, 0.020 : 0.070 0.050, 0.060 : 0.490";
+    let series = read(&format!("{COMBINED} 1.000 {lists}"));
+    assert_eq!(steps(&series), [("connect", 100.0), ("wait", 500.0), ("transfer", 200.0)]);
+    let series = read(&format!("{COMBINED} 1.000 -, 0.200 - 0.100 \"a,\" b"));
+    assert_eq!(steps(&series), [("connect", 0.0), ("wait", 100.0), ("transfer", 100.0)]);
+}
+
+#[test]
+fn numbers_that_are_no_times_of_nginx_are_not_taken_for_them() {
+    for other in ["321 0.500", "\"2.50\" 0.500", "321 \"2.50\" \"-\" rt=0.500"] {
+        let series = read(&format!("{COMBINED} {other}"));
+        assert_eq!(series.total_ms, [500.0], "{other}");
+    }
+    let error = read_any("access.log", format!("{COMBINED} 100000").as_bytes(), &DEFAULT);
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("add `rt=$request_time"), "{error}");
+}
+
+#[test]
+fn escapes_of_nginx_are_read() {
+    let timing = r"server_timing=cache;desc=\x22a,b\x22;dur=6,db;dur=\x2250\x22";
+    let series = read(&format!("{COMBINED} rt=1.000 {timing}"));
+    assert_eq!(steps(&series), [("server.cache", 6.0), ("server.db", 50.0)]);
+    assert_eq!(text(&read(&format!(r"{COMBINED} rt=1.000 a=\x2 b=\xc3\xa9")), "a"), r"\x2");
+}
+
+#[test]
+fn tabbed_fields_by_the_names_of_nginx_are_read() {
+    let series = read("path:/a\tstatus:503\trequest_time:0.100\tupstream_response_time:0.090");
+    assert_eq!((series.total_ms[0], series.server_errors), (100.0, 1));
+}
+
+#[test]
+fn answers_of_5xx_are_calls_that_count_as_errors() {
+    let bad = COMBINED.replace(" 200 ", " 502 ");
+    let series = read(&format!("{COMBINED} rt=0.5\n{bad} rt=0.7\n"));
+    assert_eq!((series.len(), series.server_errors), (2, 1));
+}
+
+#[test]
 fn lines_without_a_time_are_bad_and_named() {
     let series = read(&format!("{COMBINED} rt=0.5\n{COMBINED}\nwhat\n{COMBINED} rt=fast\n"));
     assert_eq!((series.len(), series.left_out.total()), (1, 3));
@@ -116,12 +163,26 @@ fn filters_choose_exchanges() {
     let options = ReadOptions { filter, ..ReadOptions::default() };
     let saved = read_any("access.log", log.as_bytes(), &options).unwrap();
     assert_eq!(saved.series[0].total_ms, [700.0]);
+    let filter = Some(Filter::parse("var.up == 'b'").unwrap());
+    let by_field = ReadOptions { filter, ..ReadOptions::default() };
+    let named = format!("{COMBINED} rt=0.5 up=a\n{COMBINED} rt=0.7 up=b\n");
+    let saved = read_any("access.log", named.as_bytes(), &by_field).unwrap();
+    assert_eq!(saved.series[0].total_ms, [700.0]);
+    let filter = Some(Filter::parse("status == 200 and total > 600ms").unwrap());
+    let by_total = ReadOptions { filter, ..ReadOptions::default() };
+    let ltsv = "time:14/Nov/2023:22:13:21 +0000\tstatus:200\turi:/a\treqtime:";
+    for log in [&log, &format!("{ltsv}0.5\n{ltsv}0.7\n")] {
+        let saved = read_any("access.log", log.as_bytes(), &by_total).unwrap();
+        assert_eq!(saved.series[0].total_ms, [700.0]);
+    }
     let error = read_any("x.csv", b"latency_ms\n5\n", &options).unwrap_err().to_string();
-    assert!(error.contains("a filter needs exchanges"), "{error}");
+    assert!(error.contains("needs exchanges"), "{error}");
 }
 
 #[test]
 fn microseconds_of_apache_are_read() {
     let series = read("time:14/Nov/2023:22:13:21 +0000\tstatus:200\turi:/a\treqtime_microsec:2500");
     assert_eq!(series.total_ms, [2.5]);
+    let combined = read(&format!("{COMBINED} request_time_us=2500"));
+    assert_eq!(combined.total_ms, [2.5]);
 }

@@ -15,7 +15,8 @@ use rustix::io::Errno;
 use rustix::net::netlink::{self, SocketAddrNetlink};
 use rustix::net::{RecvFlags, SendFlags, bind, recv, send};
 
-use super::super::usage::ProcessUsage;
+use super::super::host::TICK_MS;
+use super::super::usage::{ProcessUsage, ticks_now};
 use super::netlink_socket::{HEADER_BYTES, half_word, header, socket, word};
 
 const ATTRIBUTES_AT: usize = HEADER_BYTES + 4;
@@ -142,7 +143,7 @@ pub(super) fn task_exit(message: &[u8]) -> Option<TaskExit> {
         is_last: stats.get(8)? & LAST != 0,
         name: String::from_utf8_lossy(name).into_owned(),
         usage: ProcessUsage {
-            began: 0,
+            began: ticks_now().saturating_sub((number(376)? / 1e3 / TICK_MS) as u64),
             cpu_ms: (number(152)? + number(160)?) / 1e3,
             waited_ms: number(24)? / 1e6,
             read_bytes: number(248)?,

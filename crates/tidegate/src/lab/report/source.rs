@@ -68,10 +68,15 @@ pub(in crate::lab) fn reading(args: &SourceArgs) -> Result<ReadOptions> {
     let moment = |text: &String| moment(text).map(|micros| micros as f64 / 1000.0);
     Ok(ReadOptions {
         is_strict: args.strict,
-        filter: args.filter.as_deref().map(Filter::parse).transpose().context("--where")?,
+        filter: args.filter.as_deref().map(filter).transpose().context("--where")?,
         since_unix_ms: args.since.as_ref().map(moment).transpose().context("--since")?,
         until_unix_ms: args.until.as_ref().map(moment).transpose().context("--until")?,
     })
+}
+
+fn filter(text: &str) -> Result<Filter> {
+    let hint = Hint("it is for logs and the journal; a further field of a log is `var.NAME`");
+    Filter::parse(text).map_err(|error| anyhow::Error::from(error).context(hint))
 }
 
 /// What a report depends on besides the series.
