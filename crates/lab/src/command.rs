@@ -156,6 +156,7 @@ impl Bench<'_> {
             output: &subject.output,
             failures: &self.failures,
             occasion,
+            apart: None,
         };
         let trial = subject.program.run(&surroundings)?;
         self.beside(subject.conclude.as_ref(), subject, "conclusion")?;
@@ -174,6 +175,7 @@ impl Bench<'_> {
             output: &subject.output,
             failures: &FailurePolicy::Fatal,
             occasion: RunPurpose::Beside(what),
+            apart: None,
         };
         program.run(&surroundings).map(drop)
     }

@@ -4,6 +4,7 @@
 //! keeps what they leave. In the other calls they are cut down in proportion. If they do not fit,
 //! they become attributes called `…_ms`, and a note says so. `server.total` beside other metrics is
 //! always an attribute.
+//! Bound: names beyond [`NAMES_MAX`] are one, `other`: a server may invent one for each call.
 //! Invariant: phases add up to what they did before. A call without such a time has 0 as a phase,
 //! NaN as an attribute; one that comes twice is added up.
 //!
@@ -18,6 +19,10 @@ use verdicts::{PhaseColumn, Series};
 const COARSE: (f64, f64) = (0.05, 0.01);
 /// Share of calls in which the parts may say more than the whole: clocks of others are coarse.
 const TOO_LONG_MAX: f64 = 0.05;
+
+/// Names that are told apart; what comes under further ones is added up as [`OTHER`].
+pub(crate) const NAMES_MAX: usize = 64;
+pub(crate) const OTHER: &str = "other";
 
 /// Makes the parts phases if they fit into the phase `around`; else returns them as columns of
 /// numbers, and notes why. A metric of a server that is called `total` is the sum of
@@ -56,8 +61,11 @@ pub(crate) fn columns(rows: &[&[(String, f64)]]) -> Vec<(String, Vec<f64>)> {
     let mut columns: Vec<(String, Vec<f64>)> = Vec::new();
     for (at, row) in rows.iter().enumerate() {
         for (name, number) in *row {
-            let found = columns.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
-                columns.push((name.clone(), vec![f64::NAN; rows.len()]));
+            let known = columns.iter().position(|(known, _)| known == name);
+            let name = if columns.len() < NAMES_MAX - 1 { name } else { OTHER };
+            let other = || columns.iter().position(|(known, _)| known == name);
+            let found = known.or_else(other).unwrap_or_else(|| {
+                columns.push((name.to_owned(), vec![f64::NAN; rows.len()]));
                 columns.len() - 1
             });
             let cell = &mut columns[found].1[at];

@@ -40,6 +40,7 @@ pub(crate) use clock::{ClockSteps, Origin};
 pub use gather::ProbeResult;
 pub use pin::Pin;
 pub use plan::{AddressFamily, Arrivals, Burst, End, HttpOptions, IN_FLIGHT_MAX, Plan};
+pub(crate) use scheduler::{PAUSE_NS, paused};
 pub use scheduler::{Progress, TargetCalls};
 pub use target::{Endpoint, ProbeTarget, Question, Url};
 pub(crate) use timing::times as server_times;

@@ -28,7 +28,7 @@ use std::io;
 
 use serde::ser::{Serialize, SerializeSeq, Serializer};
 use serde::{Deserialize, Serialize as SerializeDerive};
-use verdicts::{Attribute, AttributeValues, LeftOut, PhaseColumn, Series, Signals};
+use verdicts::{Attribute, AttributeValues, CALL_MS_MAX, LeftOut, PhaseColumn, Series, Signals};
 
 /// The value of `format`; the number changes when an older reader would misread a file.
 pub const FORMAT: &str = "tidegate-lab/1";
@@ -279,7 +279,7 @@ fn check(name: &str, column: &[f64], calls: usize) -> Result<(), String> {
     if column.len() != calls {
         return Err(format!("`{name}` has {} rows, not {calls}", column.len()));
     }
-    match column.iter().position(|value| !(value.is_finite() && *value >= 0.0)) {
+    match column.iter().position(|value| !(0.0..=CALL_MS_MAX).contains(value)) {
         Some(row) => Err(format!("`{name}`, row {}: `{}` is no duration", row + 1, column[row])),
         None => Ok(()),
     }

@@ -51,6 +51,15 @@ pub struct SwitchPlan {
     pub is_left_on: bool,
 }
 
+/// What ends an experiment early.
+#[derive(Debug, Default)]
+pub struct SwitchEnd {
+    /// Ends it after the command under way.
+    pub soon: AtomicBool,
+    /// Ends the command under way, too, but not the one that puts the state back.
+    pub now: AtomicBool,
+}
+
 /// What was measured and done so far.
 #[derive(Debug, Clone, Default)]
 pub struct SwitchRecord {
@@ -77,14 +86,14 @@ pub struct TimedBlock {
     pub block: SwitchBlock,
 }
 
-/// Runs an experiment into `record`. `stop` ends it early; the command under way is waited for.
+/// Runs an experiment into `record`. Commands run in process groups of their own.
 /// `watch` is called before each block with its number and whether it is on.
 ///
 /// # Errors
 /// When a command fails, or the target cannot be called at all. What was measured is in the record.
 pub fn run(
     plan: &SwitchPlan,
-    stop: &AtomicBool,
+    end: &SwitchEnd,
     watch: &mut dyn FnMut(usize, bool),
     record: &mut SwitchRecord,
 ) -> Result<(), LabError> {
@@ -93,10 +102,11 @@ pub fn run(
         return Err(LabError::Plan("an experiment has one target".to_owned()));
     }
     record.series.name = plan.probe.targets[0].to_string();
-    let mut experiment = Experiment { plan, stop, record, arrived: 0 };
+    let mut experiment = Experiment { plan, end, record, arrived: 0 };
     let measured = experiment.measure(watch);
     experiment.record.end();
-    let put_back = experiment.command(plan.is_left_on, "at the end");
+    let never = AtomicBool::new(false);
+    let put_back = experiment.command(plan.is_left_on, "at the end", &never);
     match (measured, put_back) {
         (Err(LabError::Command { command, how, when }), Err(_)) => {
             let when = format!("{when}; nor could the state be put back at the end");
@@ -109,7 +119,7 @@ pub fn run(
 /// An experiment under way.
 struct Experiment<'a> {
     plan: &'a SwitchPlan,
-    stop: &'a AtomicBool,
+    end: &'a SwitchEnd,
     record: &'a mut SwitchRecord,
     /// Arrivals of earlier blocks: each has a number of its own.
     arrived: u64,
@@ -171,7 +181,7 @@ impl Experiment<'_> {
     ) -> Result<Option<probe::ProbeResult>, LabError> {
         let number_first = self.plan.probe.number_first.wrapping_add(self.arrived);
         let plan = Plan { arrivals, end, seed, number_first, ..self.plan.probe.clone() };
-        let probed = probe::run(&plan, self.stop, &mut |_| {})?;
+        let probed = probe::run(&plan, &self.end.soon, &mut |_| {})?;
         let calls = probed.series[0].len() as u64 + probed.series[0].left_out.total();
         self.record.calls += calls;
         self.arrived += calls.div_ceil(u64::from(plan.burst.calls));
@@ -184,17 +194,24 @@ impl Experiment<'_> {
         if self.is_stopped() {
             return Ok(false);
         }
-        self.command(is_on, when)?;
-        Ok(self.has_settled())
+        match self.command(is_on, when, &self.end.now) {
+            Err(_) if self.end.now.load(Ordering::Relaxed) => {
+                self.record.is_interrupted = true;
+                Ok(false)
+            }
+            done => done.map(|()| self.has_settled()),
+        }
     }
 
-    fn command(&mut self, is_on: bool, when: &str) -> Result<(), LabError> {
+    /// Runs the command of a state, unless `end` ends it.
+    fn command(&mut self, is_on: bool, when: &str, end: &AtomicBool) -> Result<(), LabError> {
         let program = if is_on { &self.plan.on } else { &self.plan.off };
         let around = RunContext {
             input: &CommandInput::Null,
             output: &CommandOutput::Errors,
             failures: &FailurePolicy::Fatal,
             occasion: RunPurpose::Beside("a switch"),
+            apart: Some(end),
         };
         program.run(&around).map_err(|error| match error {
             LabError::Command { command, how, .. } => {
@@ -219,7 +236,7 @@ impl Experiment<'_> {
     }
 
     fn is_stopped(&mut self) -> bool {
-        self.record.is_interrupted |= self.stop.load(Ordering::Relaxed);
+        self.record.is_interrupted |= self.end.soon.load(Ordering::Relaxed);
         self.record.is_interrupted
     }
 }

@@ -35,7 +35,7 @@ use std::time::Duration;
 use verdicts::Series;
 
 use crate::LabError;
-use crate::probe::{self, ClockSteps, Origin};
+use crate::probe::{self, ClockSteps, Origin, PAUSE_NS, paused};
 use counters::{SIGNALS_MAX, SignalReadings, SignalSource};
 use feed::StatsdFeed;
 use grid::IntervalGrid;
@@ -90,6 +90,7 @@ pub fn watch(
     while !stop.load(Ordering::Relaxed) {
         tick = (origin.ns() / INTERVAL_NS).max(tick) + 1;
         origin.sleep_until(tick * INTERVAL_NS, Duration::ZERO);
+        watching.note_pause(tick * INTERVAL_NS, &mut store);
         watching.look(&mut sources, &mut store);
         watching.take(&calls, plan, &mut store);
         // A probe ends by itself only where its target cannot be called at all.
@@ -153,6 +154,16 @@ impl Watching {
         self.progress.bytes = store.bytes();
         if let Some(feed) = feed {
             feed.send();
+        }
+    }
+
+    /// Notes that this program did not run when it should have.
+    fn note_pause(&mut self, due_ns: u64, store: &mut WatchStore) {
+        let late_ns = self.origin.ns().saturating_sub(due_ns);
+        if late_ns > PAUSE_NS {
+            let note = paused(late_ns);
+            store.note(self.origin.unix_ms + due_ns as f64 / 1e6, &note);
+            self.progress.notes.push(note);
         }
     }
 

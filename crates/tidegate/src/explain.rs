@@ -79,7 +79,7 @@ pub(crate) fn command(args: &ExplainArgs) -> Result<()> {
     if let Some(route) = recorded.as_ref().and_then(|recorded| recorded.route.as_deref())
         && now.explanation.routes.last().is_none_or(|asked| asked.name != route)
     {
-        eprintln!("note: it went to route `{}`; {HEADERS}", screen::clean(route));
+        crate::output::tell!("note: it went to route `{}`; {HEADERS}", screen::clean(route));
     }
     let output = Output { recorded, now };
     match args.format.as_str() {
@@ -114,7 +114,7 @@ fn list(args: &ExplainArgs) -> Result<()> {
 /// Says what of the journal could not be read: what is looked for may stand there.
 fn note_unread(unread: &Unread) {
     if let Some(message) = unread.message() {
-        eprintln!("note: {}", crate::output::cleaned(&message));
+        crate::output::tell!("note: {}", crate::output::cleaned(&message));
     }
 }
 
@@ -129,7 +129,7 @@ fn question(
     });
     let user = recorded.and_then(|recorded| recorded.user.clone()).filter(|_| !hides_users);
     if recorded.is_some_and(|recorded| recorded.user.is_some()) && hides_users {
-        eprintln!("note: {HASHED}; name the user by `--user ID`");
+        crate::output::tell!("note: {HASHED}; name the user by `--user ID`");
     }
     let url = match (&args.url, recorded) {
         (Some(url), _) => url.clone(),
@@ -137,7 +137,9 @@ fn question(
             let missing = recorded.missing();
             if !missing.is_empty() {
                 let missing = screen::clean(&missing.join(", "));
-                eprintln!("note: the journal has not all of the URL ({missing}); {INCOMPLETE}");
+                crate::output::tell!(
+                    "note: the journal has not all of the URL ({missing}); {INCOMPLETE}"
+                );
             }
             recorded.url()
         }

@@ -53,7 +53,7 @@ pub(crate) fn misspelt(error: &clap::Error) -> ExitCode {
         return probe::unknown(error);
     }
     if error.use_stderr() {
-        eprint!("{}", output::cleaned(&error.render().to_string()));
+        crate::output::tell_on!("{}", output::cleaned(&error.render().to_string()));
     } else {
         // Where nobody reads, nothing is to be said.
         let _ = error.print();

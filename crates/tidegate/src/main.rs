@@ -13,7 +13,7 @@
 //! pipe itself, as those of `lab`.
 //! Never here: what a command does. `cli.rs` declares the arguments, and each command has a module.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "the command line prints")]
+#![expect(clippy::print_stdout, reason = "the command line prints")]
 
 mod admin;
 mod audit;

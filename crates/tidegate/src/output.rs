@@ -134,6 +134,23 @@ pub(crate) fn print(text: &str) -> Result<()> {
     }
 }
 
+/// Prints a line on stderr, and `tell_on` a part of one. Where nobody reads it, it is lost: a
+/// message never ends a command, as `eprintln` would.
+macro_rules! tell {
+    ($($words:tt)*) => {
+        $crate::output::to_stderr(&format!("{}\n", format_args!($($words)*)))
+    };
+}
+macro_rules! tell_on {
+    ($($words:tt)*) => { $crate::output::to_stderr(&format!($($words)*)) };
+}
+pub(crate) use {tell, tell_on};
+
+/// What the two write by.
+pub(crate) fn to_stderr(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
 /// Prints lines for people, cleaned.
 ///
 /// # Errors

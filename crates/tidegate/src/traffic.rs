@@ -134,7 +134,7 @@ fn report(args: &TrafficArgs, tally: &ExchangeTally, about: &ReportAbout<'_>) ->
     let Some(file) = &args.report else { return Ok(()) };
     output::replace(file, &tally.to_html(about))?;
     let exchanges = counted(tally.exchanges(), "exchange");
-    eprintln!("wrote `{}`, about {exchanges}", file.display());
+    crate::output::tell!("wrote `{}`, about {exchanges}", file.display());
     Ok(())
 }
 
@@ -337,26 +337,30 @@ fn note(watched: &Watched, vlogdump: &VlogdumpOptions, losses: SourceLosses) {
     let SourceLosses { dropped, missing_bytes } = losses;
     if missing_bytes > 0 {
         let missing = counted(missing_bytes, "byte");
-        eprintln!("note: {missing} of the journal are not there, or cannot be read");
+        crate::output::tell!("note: {missing} of the journal are not there, or cannot be read");
     }
     if dropped > 0 {
-        eprintln!("note: the server dropped {dropped} exchanges, for they were not read in time");
+        crate::output::tell!(
+            "note: the server dropped {dropped} exchanges, for they were not read in time"
+        );
     }
     let unused = watched.counts.to_string();
     if !unused.is_empty() {
-        eprintln!("note: {} lines; {unused}", watched.counts.lines);
+        crate::output::tell!("note: {} lines; {unused}", watched.counts.lines);
     }
     if watched.lacks_ends {
-        eprintln!("note: {LACKS_ENDS}");
+        crate::output::tell!("note: {LACKS_ENDS}");
     }
     if !watched.absent.is_empty() && watched.counts.requests > 0 {
         let names = watched.absent.join("`, `");
-        eprintln!("note: no exchange has `{names}`, which the filter or the query asks for");
+        crate::output::tell!(
+            "note: no exchange has `{names}`, which the filter or the query asks for"
+        );
     }
     if let Some(format) = watched.format
         && let Some((option, what)) = vlogdump.unanswered(format)
     {
-        eprintln!(
+        crate::output::tell!(
             "note: `{option}` does not work here: a log in the format `{format}` does not say \
              {what}"
         );

@@ -8,6 +8,8 @@
 //! are of the intervals in which any core stalled.
 //! Failure: with one core, or few stalls, nothing is said.
 
+use std::cmp::Reverse;
+
 use serde::{Deserialize, Serialize};
 
 use crate::count_tests::share_interval;
@@ -20,6 +22,9 @@ pub const STALL_MS: f64 = 10.0;
 const STALLS_MIN: u64 = 20;
 /// Share of the stalls that all cores, or one of them, must have to be named.
 const SHARE_MIN: f64 = 0.5;
+/// How many times as often as any other a core that is named stalls by itself. Of two cores that
+/// are alike one always has half of such stalls.
+const MOST_MIN: usize = 4;
 
 /// Which cores stalled together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -70,11 +75,12 @@ pub fn cores(late_ms: &[Vec<f32>], seed: u64) -> Option<CoresVerdict> {
     }
     let p = f64::from(exceeded + 1) / f64::from(CORES_SHIFTS + 1);
     let together = all as f64 / any as f64;
-    let (core, alone) = most_alone(&stalled);
+    let [(core, alone), (_, next)] = most_alone(&stalled);
+    let is_one = alone >= MOST_MIN * next;
     let alone = alone as f64 / any as f64;
     let cores = match () {
         () if together >= SHARE_MIN && p <= CORES_P_MAX => "all",
-        () if alone >= SHARE_MIN => "one",
+        () if alone >= SHARE_MIN && is_one => "one",
         () => "some",
     };
     Some(CoresVerdict {
@@ -98,15 +104,16 @@ fn in_all(first: &[usize], stalled: &[Vec<bool>], shifts: &[usize]) -> u64 {
     first.iter().filter(|at| stalls(at)).count() as u64
 }
 
-/// The core that stalled most often while no other did, and how often.
-fn most_alone(stalled: &[Vec<bool>]) -> (usize, usize) {
+/// The two cores that stalled most often while no other did, and how often.
+fn most_alone(stalled: &[Vec<bool>]) -> [(usize, usize); 2] {
     let alone = |core: usize| {
         let is_alone =
             |at: &usize| (0..stalled.len()).all(|other| stalled[other][*at] == (other == core));
         (0..stalled[core].len()).filter(is_alone).count()
     };
-    let counts = (0..stalled.len()).map(|core| (core, alone(core)));
-    counts.max_by_key(|(_, count)| *count).unwrap_or_default()
+    let mut counts: Vec<_> = (0..stalled.len()).map(|core| (core, alone(core))).collect();
+    counts.sort_by_key(|(_, count)| Reverse(*count));
+    [counts[0], counts[1]]
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ pub use distribution::judge;
 pub use paired::{Difference, paired, unpaired};
 pub use quantiles::{Quantile, Sorted};
 pub use relative_change::{Direction, RelativeChange, TailChange};
-pub use series::{Attribute, AttributeValues, LeftOut, PhaseColumn, Series};
+pub use series::{Attribute, AttributeValues, CALL_MS_MAX, LeftOut, PhaseColumn, Series};
 pub use signals::{SignalColumn, SignalKind, SignalLooks, SignalVerdict, Signals, signals};
 pub use significance::{MODES_P_MAX, SHARED_RATE_P_MIN, SWITCH_P_MAX};
 pub use split::Split;

@@ -14,6 +14,9 @@
 
 use std::collections::BTreeMap;
 
+/// Milliseconds that a call may take: some thirty years. What takes longer is a slip, not a call.
+pub const CALL_MS_MAX: f64 = 1e12;
+
 /// Calls of one kind, in the order in which they were meant to begin.
 #[derive(Debug, Clone, Default)]
 pub struct Series {

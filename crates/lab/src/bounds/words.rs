@@ -21,7 +21,11 @@ pub(super) fn sentence(
     };
     let calls = calls(bound, sample);
     let Some(measured) = outcome.measured else {
-        return format!("`{}`{whose} cannot be told: there is nothing to tell it by.", bound.text);
+        let reason = match bound.measure {
+            BoundMeasure::Slower => "a comparison needs calls on both sides, not all of 0 ms",
+            _ => "no call succeeded",
+        };
+        return format!("`{}`{whose} cannot be told: {reason}.", bound.text);
     };
     let is = format!("{} is {}", name(bound), value(bound, measured));
     let is = format!("{is}{}{}, of {calls}", interval(bound, outcome), error(bound, sample));

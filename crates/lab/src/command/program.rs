@@ -12,13 +12,22 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::usage::wait_with_usage;
 use crate::LabError;
+
+/// How often somebody who wants a program to end is heard.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long it may take to end after it was asked to.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// What to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +88,9 @@ pub(crate) struct RunContext<'a> {
     pub(crate) output: &'a CommandOutput,
     pub(crate) failures: &'a FailurePolicy,
     pub(crate) occasion: RunPurpose,
+    /// Where set, it runs in a process group of its own, which a key of the terminal does not end;
+    /// but this does.
+    pub(crate) apart: Option<&'a AtomicBool>,
 }
 
 /// One run, in seconds.
@@ -130,8 +142,16 @@ impl Program {
             what: format!("run `{}`", self.line()),
             source,
         })?;
-        drain(&mut child);
-        let waited = wait_with_usage(&mut child);
+        let (group, is_over) = (Pid::from_child(&child), AtomicBool::new(false));
+        let waited = thread::scope(|scope| {
+            if let Some(stop) = surroundings.apart {
+                scope.spawn(|| end_when(stop, &is_over, group));
+            }
+            drain(&mut child);
+            let waited = wait_with_usage(&mut child);
+            is_over.store(true, Ordering::Relaxed);
+            waited
+        });
         let real = begun.elapsed().as_secs_f64();
         let (status, usage) = waited.map_err(|source| LabError::System {
             what: format!("wait for `{}`", self.line()),
@@ -185,6 +205,9 @@ impl Program {
             command.env("HYPERFINE_ITERATION", iteration);
         }
         command.env("HYPERFINE_RANDOMIZED_ENVIRONMENT_OFFSET", offset(surroundings.occasion));
+        if surroundings.apart.is_some() {
+            command.process_group(0);
+        }
         Ok(command)
     }
 }
@@ -215,6 +238,20 @@ impl FailurePolicy {
             Self::Ignored => true,
             Self::Codes(codes) => exit_code(status).is_some_and(|code| codes.contains(&code)),
         }
+    }
+}
+
+/// Ends a process group once `stop` is set, unless it is over before.
+fn end_when(stop: &AtomicBool, is_over: &AtomicBool, group: Pid) {
+    let mut asked = None;
+    while !is_over.load(Ordering::Relaxed) {
+        if stop.load(Ordering::Relaxed) {
+            let asked = asked.get_or_insert_with(Instant::now);
+            let signal = if asked.elapsed() < GRACE { Signal::TERM } else { Signal::KILL };
+            // It may just have ended.
+            let _ = kill_process_group(group, signal);
+        }
+        thread::sleep(LOOK);
     }
 }
 

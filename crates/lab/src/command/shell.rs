@@ -42,6 +42,7 @@ impl ShellStart {
             output: &CommandOutput::Null,
             failures: &FailurePolicy::Fatal,
             occasion: RunPurpose::Beside("start of the shell"),
+            apart: None,
         };
         let mut trials = Vec::with_capacity(STARTS);
         for _ in 0..STARTS {

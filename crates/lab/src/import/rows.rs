@@ -17,7 +17,7 @@
 
 use std::collections::HashMap;
 
-use verdicts::{Attribute, AttributeValues, LeftOut, PhaseColumn, Series};
+use verdicts::{Attribute, AttributeValues, CALL_MS_MAX, LeftOut, PhaseColumn, Series};
 
 use crate::error::LabError;
 
@@ -307,6 +307,7 @@ fn not_a_duration(ms: f64) -> Option<&'static str> {
         _ if ms.is_nan() => Some("not a number"),
         _ if ms.is_infinite() => Some("infinite"),
         _ if ms < 0.0 => Some("negative"),
+        _ if ms > CALL_MS_MAX => Some("longer than thirty years"),
         _ => None,
     }
 }

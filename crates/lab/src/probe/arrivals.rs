@@ -82,6 +82,20 @@ impl Schedule {
         }
     }
 
+    /// Leaves out arrivals before a moment; those of a count come later instead.
+    pub(crate) fn skip_until(&mut self, now_ns: u64) {
+        while let (Some(gap), true) = (self.gap_ns, self.last_ns < now_ns as f64) {
+            match self.next.take() {
+                Some(next) if next >= now_ns => {
+                    self.next = Some(next);
+                    return;
+                }
+                Some(next) => self.last_ns = next as f64,
+                None => self.next = Some((self.last_ns + self.distance(gap)) as u64),
+            }
+        }
+    }
+
     /// Tells how long it took until the last arrival was done.
     pub(crate) fn took(&mut self, ns: u64, now_ns: u64) {
         if self.gap_ns.is_some() || self.arrivals == Arrivals::Closed {

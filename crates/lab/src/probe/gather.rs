@@ -20,7 +20,7 @@ use verdicts::{Attribute, AttributeValues, BURST, LeftOut, PhaseColumn, Series};
 
 use super::call::CallDetails;
 use super::plan::{Arrivals, IN_FLIGHT_MAX, Plan};
-use super::scheduler::ProbeRecord;
+use super::scheduler::{ProbeRecord, paused};
 use super::worker_threads::FinishedCall;
 use crate::inside;
 
@@ -231,6 +231,7 @@ fn notes(left: &ProbeRecord, is_interrupted: bool) -> Vec<String> {
             at_ms / 1e3
         ));
     }
+    notes.extend(left.paused_ns.iter().map(|ns| paused(*ns)));
     let late: Vec<f64> = left.calls.iter().map(late_ms).filter(|ms| *ms > LATE_MS).collect();
     if !late.is_empty() {
         let most = late.iter().copied().fold(0.0, f64::max);

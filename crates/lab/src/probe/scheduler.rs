@@ -31,6 +31,18 @@ const LEAD_NS: u64 = 2_000_000;
 /// How often somebody who wants to stop is heard.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// A scheduler that is not run for so long has been stopped, or its host slept.
+pub(crate) const PAUSE_NS: u64 = 1_000_000_000;
+
+/// What is said of a pause.
+pub(crate) fn paused(ns: u64) -> String {
+    format!(
+        "this program did not run for {}: calls that were due then are left out, and those under \
+         way took that long by its fault",
+        screen::number::time(ns as f64 / 1e6)
+    )
+}
+
 /// How far a probe is.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Progress {
@@ -74,7 +86,17 @@ pub(crate) struct Scheduler<'p> {
     first_arm: usize,
     calls: Vec<FinishedCall>,
     was_full: bool,
+    pauses: Pauses,
     progress: Progress,
+}
+
+/// Times in which this program did not run.
+#[derive(Debug)]
+struct Pauses {
+    /// When it last ran.
+    ran_ns: u64,
+    /// How long it has not run, each time.
+    lasted_ns: Vec<u64>,
 }
 
 /// What a probe leaves.
@@ -88,6 +110,8 @@ pub(crate) struct ProbeRecord {
     pub(crate) was_full: bool,
     /// Calls that were under way when it was stopped.
     pub(crate) given_up: usize,
+    /// How long this program has not run, each time.
+    pub(crate) paused_ns: Vec<u64>,
 }
 
 impl<'p> Scheduler<'p> {
@@ -109,6 +133,7 @@ impl<'p> Scheduler<'p> {
             first_arm: 0,
             calls: Vec::new(),
             was_full: false,
+            pauses: Pauses { ran_ns: origin.ns(), lasted_ns: Vec::new() },
             progress: Progress {
                 planned: plan.planned(),
                 targets: match plan.targets.len() {
@@ -135,6 +160,7 @@ impl<'p> Scheduler<'p> {
                 return Ok(true);
             }
             self.steps.look(self.origin.both());
+            self.skip_pause();
             let arrives_ns = self.take_up();
             let next_ns = self.hand_out()?.into_iter().chain(arrives_ns).min();
             if next_ns.is_none() && self.threads.in_flight() == 0 {
@@ -157,7 +183,20 @@ impl<'p> Scheduler<'p> {
             steps: self.steps.seen,
             was_full: self.was_full,
             given_up: self.threads.in_flight(),
+            paused_ns: self.pauses.lasted_ns,
             calls: self.calls,
+        }
+    }
+
+    /// Leaves out the arrivals of a time in which this program did not run: all at once they would
+    /// be a load of its own.
+    fn skip_pause(&mut self) {
+        let now_ns = self.origin.ns();
+        let paused_ns = now_ns.saturating_sub(self.pauses.ran_ns);
+        self.pauses.ran_ns = now_ns;
+        if paused_ns > PAUSE_NS {
+            self.schedule.skip_until(now_ns);
+            self.pauses.lasted_ns.push(paused_ns);
         }
     }
 

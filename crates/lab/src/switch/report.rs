@@ -10,7 +10,7 @@ use screen::page::{self, figure, folded, table};
 use screen::svg::{self, Title, escaped};
 use screen::{Align, Cell, Column, Ink, Plot, Style, Table};
 use serde::Serialize;
-use verdicts::{BlockFigures, SwitchBlock, SwitchEffect, Verdict, switched};
+use verdicts::{BlockFigures, SwitchBlock, SwitchEffect, Unclear, Verdict, switched};
 
 use super::SwitchRecord;
 use crate::report::words::{amount, difference, figure_name};
@@ -71,7 +71,10 @@ impl<'a> SwitchReport<'a> {
         Self {
             name: &record.series.name,
             effects: found.verdict.effects.clone(),
-            verdicts: vec![Verdict::Switch(found.verdict)],
+            verdicts: vec![match record.series.is_empty() {
+                true => Verdict::Unclear(Unclear { reason: "no call succeeded".to_owned() }),
+                false => Verdict::Switch(found.verdict),
+            }],
             counts: CallCounts::of(&record.series),
             blocks: rows.collect(),
             notes: &record.series.notes,

@@ -30,7 +30,7 @@ fn pairs_are_one_on_and_one_off_in_random_order_and_the_state_is_put_back() {
     let folder = TempDir::new().unwrap();
     let mut record = SwitchRecord::default();
     let plan = plan(&origin, &folder, 8);
-    run(&plan, &AtomicBool::new(false), &mut |_, _| {}, &mut record).unwrap();
+    run(&plan, &SwitchEnd::default(), &mut |_, _| {}, &mut record).unwrap();
     let states: Vec<bool> = record.blocks.iter().map(|timed| timed.block.is_on).collect();
     assert!(states.chunks_exact(2).all(|pair| pair[0] != pair[1]), "{states:?}");
     let first: Vec<bool> = states.iter().copied().step_by(2).collect();
@@ -62,13 +62,13 @@ fn a_command_that_fails_ends_the_experiment_and_the_state_is_put_back() {
     let mut plan = plan(&origin, &folder, 4);
     plan.on = shell("exit 3");
     let mut record = SwitchRecord::default();
-    let error = run(&plan, &AtomicBool::new(false), &mut |_, _| {}, &mut record).unwrap_err();
+    let error = run(&plan, &SwitchEnd::default(), &mut |_, _| {}, &mut record).unwrap_err();
     let block = record.blocks.len() + 1;
     assert_eq!(error.to_string(), format!("`exit 3`: exit code 3 before block {block}"));
     assert_eq!(log(&folder).last().map(String::as_str), Some("off"));
     plan.off = shell("exit 4");
     let mut record = SwitchRecord::default();
-    let error = run(&plan, &AtomicBool::new(false), &mut |_, _| {}, &mut record).unwrap_err();
+    let error = run(&plan, &SwitchEnd::default(), &mut |_, _| {}, &mut record).unwrap_err();
     assert!(error.to_string().ends_with("nor could the state be put back at the end"), "{error}");
     assert_eq!(record.runs, [0, 0]);
 }
@@ -79,9 +79,9 @@ fn a_stop_leaves_out_the_block_and_leaves_the_switch_as_asked() {
     let folder = TempDir::new().unwrap();
     let mut plan = plan(&origin, &folder, 4);
     plan.is_left_on = true;
-    let (stop, mut record) = (AtomicBool::new(false), SwitchRecord::default());
-    let mut watch = |block: usize, _| stop.store(block == 4, Ordering::Relaxed);
-    run(&plan, &stop, &mut watch, &mut record).unwrap();
+    let (end, mut record) = (SwitchEnd::default(), SwitchRecord::default());
+    let mut watch = |block: usize, _| end.soon.store(block == 4, Ordering::Relaxed);
+    run(&plan, &end, &mut watch, &mut record).unwrap();
     assert_eq!((record.blocks.len(), record.is_interrupted), (3, true));
     assert_eq!(log(&folder).last().map(String::as_str), Some("on"));
     let last = record.series.notes.last().unwrap();
@@ -95,7 +95,7 @@ fn without_a_rate_five_calls_find_it_for_all_blocks_while_the_switch_is_off() {
     let mut plan = plan(&origin, &folder, 1);
     plan.probe.arrivals = Arrivals::Uniform(None);
     let mut record = SwitchRecord::default();
-    run(&plan, &AtomicBool::new(false), &mut |_, _| {}, &mut record).unwrap();
+    run(&plan, &SwitchEnd::default(), &mut |_, _| {}, &mut record).unwrap();
     assert_eq!((record.calls, record.series.len(), record.runs), (11, 6, [3, 1]));
     assert_eq!(log(&folder)[0], "off");
     assert!(record.series.notes[0].starts_with("calls arrived at even distances, "));
@@ -122,7 +122,7 @@ fn a_plan_that_makes_no_sense_is_refused_before_any_command() {
     let mut plan = plan(&origin, &folder, 1);
     plan.probe.arrivals = Arrivals::Poisson(Some(0.0));
     let mut record = SwitchRecord::default();
-    let error = run(&plan, &AtomicBool::new(false), &mut |_, _| {}, &mut record).unwrap_err();
+    let error = run(&plan, &SwitchEnd::default(), &mut |_, _| {}, &mut record).unwrap_err();
     assert!(matches!(error, LabError::Plan(_)), "{error}");
     assert!(log(&folder).is_empty() && origin.requests().is_empty());
 }

@@ -14,13 +14,14 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 use verdicts::{
-    Attribute, AttributeValues, PhaseColumn, Series, SignalColumn, SignalKind, Signals,
+    Attribute, AttributeValues, CALL_MS_MAX, PhaseColumn, Series, SignalColumn, SignalKind, Signals,
 };
 
 use super::grid::BLOCK;
 use super::store::{APPLICATION, LAYOUT, SCALE, in_words, kind_name};
 use crate::LabError;
 use crate::import::{NO_EXCHANGES, ReadOptions};
+use crate::inside::{NAMES_MAX, OTHER};
 
 /// Intervals that are held beside calls: half a day at ten a second.
 const INTERVALS_MAX: usize = 432_000;
@@ -137,7 +138,7 @@ fn calls(database: &Connection, target: i64, options: &ReadOptions) -> rusqlite:
             *series.left_out.failed.entry(reason).or_default() += 1;
             continue;
         };
-        if !(total_ms.is_finite() && total_ms >= 0.0) {
+        if !(0.0..=CALL_MS_MAX).contains(&total_ms) {
             *series.left_out.bad.entry("the time is no duration".to_owned()).or_default() += 1;
             continue;
         }
@@ -165,15 +166,22 @@ impl Columns {
                 .unwrap_or_default()
         };
         for (name, value) in object(steps) {
-            let at = self.steps.iter().position(|step| step.name == name).unwrap_or_else(|| {
-                self.steps.push(PhaseColumn { name, ms: Vec::new() });
+            let known = self.steps.iter().position(|step| step.name == name);
+            let name = if self.steps.len() < NAMES_MAX { name } else { OTHER.to_owned() };
+            let other = || self.steps.iter().position(|step| step.name == name);
+            let at = known.or_else(other).unwrap_or_else(|| {
+                self.steps.push(PhaseColumn { name: name.clone(), ms: Vec::new() });
                 self.steps.len() - 1
             });
-            self.steps[at].ms.resize(self.rows, 0.0);
-            self.steps[at].ms.push(value.as_f64().unwrap_or(0.0).max(0.0));
+            let ms = &mut self.steps[at].ms;
+            ms.resize(self.rows + 1, 0.0);
+            ms[self.rows] += value.as_f64().unwrap_or(0.0).max(0.0);
         }
         for (name, value) in object(properties) {
             let known = self.properties.iter().position(|(known, _)| *known == name);
+            if known.is_none() && self.properties.len() == NAMES_MAX {
+                continue;
+            }
             let at = known.unwrap_or_else(|| {
                 self.properties.push((name, Vec::new()));
                 self.properties.len() - 1
@@ -279,30 +287,23 @@ struct IntervalSums {
 }
 
 impl IntervalSums {
-    /// Adds a block that begins with an interval; nothing where it is damaged.
+    /// Adds a block that begins with an interval; nothing of it where it is damaged.
     fn add(&mut self, at: usize, deltas: &[u8]) -> Option<()> {
+        let grown = grown(deltas)?;
+        if !grown.iter().all(|it| self.names.contains_key(&it.signal)) {
+            return None;
+        }
         for interval in at..at + BLOCK {
             if let Some(measured) = self.measured.get_mut(interval / self.together) {
                 *measured = true;
             }
         }
-        let mut bytes = deltas.iter().copied();
-        while let Some(signal) = number(&mut bytes) {
+        for Grown { signal, interval, value } in grown {
             let column = self.column(signal)?;
             let is_sum = self.columns[column].kind == SignalKind::Sum;
-            let mut interval = at;
-            while interval < at + BLOCK {
-                let value = number(&mut bytes)?;
-                if value == 0 {
-                    interval += usize::try_from(number(&mut bytes)?).ok()?.checked_add(1)?;
-                    continue;
-                }
-                let value = (value as f64 / SCALE) as f32;
-                let place = interval / self.together;
-                if let Some(sum) = self.columns[column].values.get_mut(place) {
-                    *sum = if is_sum { *sum + value } else { sum.max(value) };
-                }
-                interval += 1;
+            let place = (at + interval) / self.together;
+            if let Some(sum) = self.columns[column].values.get_mut(place) {
+                *sum = if is_sum { *sum + value } else { sum.max(value) };
             }
         }
         Some(())
@@ -353,6 +354,34 @@ impl IntervalSums {
         columns.extend(cores);
         Signals { began_ms, interval_ms, columns, cores: late }
     }
+}
+
+/// What a signal grew by in an interval of a block.
+struct Grown {
+    signal: u64,
+    interval: usize,
+    value: f32,
+}
+
+/// What a block says; nothing where it is damaged. A block without a signal is damaged, too: cores
+/// are always a little late.
+fn grown(deltas: &[u8]) -> Option<Vec<Grown>> {
+    let mut found = Vec::new();
+    let mut bytes = deltas.iter().copied();
+    while bytes.len() > 0 {
+        let signal = number(&mut bytes)?;
+        let mut interval = 0;
+        while interval < BLOCK {
+            let value = number(&mut bytes)?;
+            if value == 0 {
+                interval += usize::try_from(number(&mut bytes)?).ok()?.checked_add(1)?;
+                continue;
+            }
+            found.push(Grown { signal, interval, value: (value as f64 / SCALE) as f32 });
+            interval += 1;
+        }
+    }
+    (!found.is_empty()).then_some(found)
 }
 
 /// The next number in LEB128; nothing at the end, or where it is none.

@@ -15,15 +15,20 @@
 //! `deltas` is a run of numbers in LEB128. Each signal that grew has its number, then a hundred
 //! values in thousandths. After a 0 comes how many zeros follow it.
 //! Invariant: `application_id` and `user_version` tell such a file; another's is not touched. One
-//! process watches into a file at a time, by a lock on `FILE.lock`. A transaction is a second's
-//! calls or a block. A kill loses calls of two seconds at most, and signals of twenty.
-//! Bounds: the oldest tenth goes when the file reaches its bytes; what is older than `keep_for`
-//! goes once a minute. What the disk refuses waits, up to [`WAITING_MAX`] rows; then the oldest is
-//! lost, and a note counts it once the disk takes notes again.
+//! process watches into a file at a time, by a lock on it, under whatever name. A transaction is a
+//! second's calls or a block. A kill loses calls of two seconds at most, and signals of twenty.
+//! Bounds: while the file has more than its bytes, up to a tenth of the rows goes each second, the
+//! oldest first. What is older than `keep_for` goes once a minute. What the disk refuses waits, up
+//! to [`WAITING_MAX`] rows; then the oldest is lost, and a note counts it once the disk takes notes
+//! again.
+//! Failure: a file that was deleted or replaced meanwhile is an error at the end, and a note
+//! before.
 
 use std::collections::{HashMap, VecDeque};
-use std::fs::File;
-use std::path::Path;
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};
 use verdicts::{Attribute, AttributeValues, Series, SignalKind};
@@ -41,6 +46,8 @@ const WAITING_MAX: usize = 6_000;
 const TEND_NS: u64 = 60_000_000_000;
 /// Milliseconds from which on a call was sent late.
 const LATE_MS_MIN: f64 = 1.0;
+/// What the log beside the file keeps of the disk.
+const LOG_BYTES_MAX: i64 = 4 << 20;
 const RETRY_NS: u64 = 5_000_000_000;
 
 const TABLES: &str = "
@@ -76,21 +83,28 @@ struct CallRow {
     properties: String,
 }
 
+/// The blocks since the last row for people.
+#[derive(Debug, Default)]
+struct PartOfMinute {
+    began_unix_ms: f64,
+    blocks: u32,
+    /// The sum and the most of each signal.
+    sums: HashMap<i64, (f64, f64)>,
+}
+
 /// The file of a watch.
 pub(super) struct WatchStore {
     database: Connection,
-    /// Held as long as we write.
-    _lock: File,
+    path: PathBuf,
+    /// The file once more, locked as long as we write.
+    file: File,
     origin_unix_ms: f64,
     keep_ms: f64,
     bytes_max: u64,
     run: i64,
     targets: Vec<i64>,
     signals: HashMap<String, i64>,
-    minute: HashMap<i64, (f64, f64)>,
-    /// When the minute began, and how many blocks it has.
-    minute_began_unix_ms: f64,
-    minute_blocks: u32,
+    minute: PartOfMinute,
     waiting: VecDeque<Row>,
     lost: u64,
     next_ns: u64,
@@ -102,20 +116,19 @@ impl WatchStore {
     pub(super) fn open(plan: &WatchPlan, origin_unix_ms: f64) -> Result<Self, LabError> {
         let refused =
             |reason: String| LabError::File { file: plan.file.display().to_string(), reason };
-        let lock = locked(&plan.file).map_err(refused)?;
+        let file = locked(&plan.file).map_err(refused)?;
         let database = opened(&plan.file).map_err(|error| refused(in_words(&error)))??;
         let mut store = Self {
             database,
-            _lock: lock,
+            path: plan.file.clone(),
+            file,
             origin_unix_ms,
             keep_ms: plan.keep_for.as_secs_f64() * 1e3,
             bytes_max: plan.bytes_max,
             run: 0,
             targets: Vec::new(),
             signals: HashMap::new(),
-            minute: HashMap::new(),
-            minute_began_unix_ms: 0.0,
-            minute_blocks: 0,
+            minute: PartOfMinute::default(),
             waiting: VecDeque::new(),
             lost: 0,
             next_ns: 0,
@@ -168,26 +181,25 @@ impl WatchStore {
             push_column(&mut deltas, signal, column);
             let sum: f64 = column.iter().copied().map(f64::from).sum();
             let most = column.iter().copied().fold(0.0, f32::max);
-            let entry = self.minute.entry(signal).or_default();
+            let entry = self.minute.sums.entry(signal).or_default();
             *entry = (entry.0 + sum, entry.1.max(f64::from(most)));
         }
         self.push(Row::Block { at_unix_ms, deltas });
-        if self.minute_blocks == 0 {
-            self.minute_began_unix_ms = at_unix_ms;
+        if self.minute.blocks == 0 {
+            self.minute.began_unix_ms = at_unix_ms;
         }
-        self.minute_blocks += 1;
-        if self.minute_blocks == 6 {
+        self.minute.blocks += 1;
+        if self.minute.blocks == 6 {
             self.keep_minute();
         }
     }
 
     /// Keeps a row of each signal for the blocks since the last.
     fn keep_minute(&mut self) {
-        self.minute_blocks = 0;
-        let at_unix_ms = self.minute_began_unix_ms;
-        let mut minute: Vec<_> = self.minute.drain().collect();
-        minute.sort_by_key(|(signal, _)| *signal);
-        for (signal, (total, most)) in minute {
+        let PartOfMinute { began_unix_ms: at_unix_ms, sums, .. } = std::mem::take(&mut self.minute);
+        let mut sums: Vec<_> = sums.into_iter().collect();
+        sums.sort_by_key(|(signal, _)| *signal);
+        for (signal, (total, most)) in sums {
             self.push(Row::Minute { at_unix_ms, signal, total, most });
         }
     }
@@ -198,6 +210,7 @@ impl WatchStore {
         for row in 0..series.len() {
             let at_unix_ms = self.origin_unix_ms + series.began_ms[row];
             let steps = series.phases.iter().map(|phase| (&*phase.name, phase.ms[row]));
+            let steps = steps.filter(|(_, ms)| *ms > 0.0);
             let outcome = CallRow {
                 total_ms: Some(series.total_ms[row]),
                 failure: None,
@@ -227,7 +240,10 @@ impl WatchStore {
         }
         self.next_ns = now_ns + 1_000_000_000;
         let mut notes = Vec::new();
-        if let Err(error) = self.write() {
+        if let Err(reason) = self.expect_in_place() {
+            notes.push(reason);
+            self.next_ns = now_ns + RETRY_NS;
+        } else if let Err(error) = self.write() {
             notes.push(format!(
                 "the file takes nothing now ({}): {} rows wait, {} are lost",
                 in_words(&error),
@@ -235,14 +251,19 @@ impl WatchStore {
                 self.lost
             ));
             self.next_ns = now_ns + RETRY_NS;
-        } else if now_ns >= self.tended_ns + TEND_NS {
-            self.tended_ns = now_ns;
-            let now_unix_ms = self.origin_unix_ms + now_ns as f64 / 1e6;
-            if let Err(error) = self.shrink(now_unix_ms) {
-                notes.push(format!("delete what is old: {}", in_words(&error)));
-            }
+        } else if let Err(error) = self.shrink(now_ns) {
+            notes.push(format!("delete what is old: {}", in_words(&error)));
         }
         notes
+    }
+
+    /// Looks whether the path still leads to the file.
+    fn expect_in_place(&self) -> Result<(), String> {
+        let of = |found: io::Result<Metadata>| found.map(|it| (it.dev(), it.ino())).ok();
+        match of(fs::metadata(&self.path)) {
+            found if found == of(self.file.metadata()) => Ok(()),
+            _ => Err(format!("`{}` was deleted or replaced: nothing is kept", self.path.display())),
+        }
     }
 
     /// The bytes of the file that are in use.
@@ -257,7 +278,11 @@ impl WatchStore {
     pub(super) fn end(mut self, now_unix_ms: f64) -> Result<(), LabError> {
         self.keep_minute();
         self.note(now_unix_ms, "the watch ended");
-        let file = self.database.path().unwrap_or_default().to_owned();
+        let file = self.path.display().to_string();
+        if self.expect_in_place().is_err() {
+            let reason = "it was deleted or replaced while it was watched into".to_owned();
+            return Err(LabError::File { file, reason });
+        }
         self.write().map_err(|error| LabError::File {
             file,
             reason: format!("{} rows are lost: {}", self.waiting.len(), in_words(&error)),
@@ -289,14 +314,24 @@ impl WatchStore {
         Ok(())
     }
 
-    fn shrink(&mut self, now_unix_ms: f64) -> rusqlite::Result<()> {
-        delete_before(&self.database, now_unix_ms - self.keep_ms)?;
-        let oldest = "SELECT min(at_unix_ms) FROM (SELECT min(at_unix_ms) AS at_unix_ms FROM \
-                      blocks UNION ALL SELECT min(at_unix_ms) FROM calls)";
+    /// Deletes what is too old, once a minute, and the oldest of what is too much.
+    fn shrink(&mut self, now_ns: u64) -> rusqlite::Result<()> {
+        if now_ns >= self.tended_ns + TEND_NS {
+            self.tended_ns = now_ns;
+            let now_unix_ms = self.origin_unix_ms + now_ns as f64 / 1e6;
+            delete_before(&self.database, now_unix_ms - self.keep_ms)?;
+        }
         if used_bytes(&self.database)? > self.bytes_max {
-            let oldest: Option<f64> = self.database.query_row(oldest, [], |row| row.get(0))?;
-            if let Some(oldest) = oldest {
-                delete_before(&self.database, oldest + (now_unix_ms - oldest) / 10.0)?;
+            // The earlier of the two: a tenth of the rows at most goes.
+            let before = "SELECT min(at_unix_ms) FROM (SELECT at_unix_ms FROM (SELECT at_unix_ms \
+                          FROM calls ORDER BY at_unix_ms LIMIT 1 OFFSET (SELECT count(*) / 10 + 1 \
+                          FROM calls)) UNION ALL SELECT at_unix_ms FROM (SELECT at_unix_ms FROM \
+                          blocks ORDER BY at_unix_ms LIMIT 1 OFFSET (SELECT count(*) / 10 + 1 FROM \
+                          blocks)))";
+            let before: Option<f64> = self.database.query_row(before, [], |row| row.get(0))?;
+            if let Some(before) = before {
+                delete_before(&self.database, before)?;
+                self.database.execute_batch("PRAGMA incremental_vacuum")?;
             }
         }
         Ok(())
@@ -353,13 +388,17 @@ fn insert(database: &Connection, run: i64, row: &Row) -> rusqlite::Result<()> {
     .map(drop)
 }
 
-/// A lock beside the file: one of the file itself would meet SQLite's.
+/// The file, made if need be, under a lock of flock(2): SQLite's are of fcntl(2).
+///
+/// Those end when the process closes any descriptor of the file, so it stays open.
 fn locked(file: &Path) -> Result<File, String> {
-    let mut name = file.as_os_str().to_owned();
-    name.push(".lock");
-    let lock = File::create(&name).map_err(|error| crate::error::plain(&error))?;
-    lock.try_lock().map_err(|_| "another watch writes it".to_owned())?;
-    Ok(lock)
+    let opened = OpenOptions::new().read(true).append(true).create(true).open(file);
+    let opened = opened.map_err(|error| crate::error::plain(&error))?;
+    match opened.try_lock() {
+        Err(TryLockError::WouldBlock) => Err("another watch writes it".to_owned()),
+        Err(TryLockError::Error(error)) => Err(crate::error::plain(&error)),
+        Ok(()) => Ok(opened),
+    }
 }
 
 /// Opens our file or a new one.
@@ -378,7 +417,12 @@ fn opened(file: &Path) -> rusqlite::Result<Result<Connection, LabError>> {
     if tables > 0 && layout != LAYOUT {
         return refused("another version of this program wrote it; name a new file");
     }
+    if tables == 0 {
+        // Or pages that were freed would stay in the file.
+        database.pragma_update(None, "auto_vacuum", "incremental")?;
+    }
     database.pragma_update(None, "journal_mode", "wal")?;
+    database.pragma_update(None, "journal_size_limit", LOG_BYTES_MAX)?;
     database.pragma_update(None, "synchronous", "normal")?;
     database.pragma_update(None, "application_id", APPLICATION)?;
     database.pragma_update(None, "user_version", LAYOUT)?;
@@ -427,20 +471,21 @@ fn numbers<'a>(named: impl Iterator<Item = (&'a str, f64)>) -> String {
     serde_json::Value::Object(object).to_string()
 }
 
-/// The properties of a call, as JSON.
+/// The properties that a call has, as JSON.
 fn properties(series: &Series, row: usize) -> String {
     let all = series.attributes.iter();
-    let is_late = |attribute: &Attribute| match &attribute.values {
+    let is_there = |attribute: &Attribute| match &attribute.values {
         // Less is how the probe sends, and no property of a call.
         AttributeValues::Numbers(ms) if attribute.name == "late_ms" => ms[row] >= LATE_MS_MIN,
-        _ => true,
+        AttributeValues::Numbers(numbers) => !numbers[row].is_nan(),
+        AttributeValues::Names { names, of } => !names[of[row] as usize].is_empty(),
     };
     let value = |values: &AttributeValues| match values {
         AttributeValues::Names { names, of } => serde_json::json!(names[of[row] as usize]),
         AttributeValues::Numbers(numbers) => serde_json::json!(numbers[row]),
     };
     let object: serde_json::Map<String, serde_json::Value> = all
-        .filter(|attribute| is_late(attribute))
+        .filter(|attribute| is_there(attribute))
         .map(|attribute| (attribute.name.clone(), value(&attribute.values)))
         .collect();
     serde_json::Value::Object(object).to_string()

@@ -177,7 +177,7 @@ impl<R: BufRead> Asker<R> {
                 ))
                 .into());
             }
-            eprintln!("   {}", output::cleaned(&problem));
+            crate::output::tell!("   {}", output::cleaned(&problem));
             *place(all) = question.usual.to_owned();
         }
     }
@@ -187,13 +187,16 @@ impl<R: BufRead> Asker<R> {
             return Ok(String::new());
         }
         self.asked += 1;
-        eprint!(
+        crate::output::tell_on!(
             "{}. {}\n   {}\n   [{}] ",
-            self.asked, question.text, question.forms, question.usual
+            self.asked,
+            question.text,
+            question.forms,
+            question.usual
         );
         let line = self.read()?;
         if !self.is_terminal {
-            eprintln!("{}", output::cleaned(&line));
+            crate::output::tell!("{}", output::cleaned(&line));
         }
         Ok(line)
     }
@@ -209,7 +212,7 @@ impl<R: BufRead> Asker<R> {
         if !self.is_terminal {
             return Ok(false);
         }
-        eprint!("{} is there. Replace it? yes or no [no] ", file.display());
+        crate::output::tell_on!("{} is there. Replace it? yes or no [no] ", file.display());
         Ok(matches!(self.read()?.as_str(), "yes" | "y"))
     }
 }

@@ -59,7 +59,7 @@ pub(super) fn query(args: QueryArgs) -> Result<()> {
     }
     output::print(&String::from_utf8_lossy(&text))?;
     for note in rollup.map(|rollup| notes(&answer, rollup)).unwrap_or_default() {
-        eprintln!("note: {}", output::cleaned(&note));
+        crate::output::tell!("note: {}", output::cleaned(&note));
     }
     Ok(())
 }

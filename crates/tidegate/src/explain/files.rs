@@ -61,7 +61,7 @@ pub(super) fn answer(mut plan: Plan, question: &ExplainRequest) -> Result<Answer
     let gateway = Gateway::new(plan.gateway, parts, &Registry::default());
     if let Err(error) = Overrides::look(&plan.root, &gateway) {
         let error = crate::output::cleaned(&format!("{error:#}"));
-        eprintln!("note: live changes are not known: {error}");
+        crate::output::tell!("note: live changes are not known: {error}");
     }
     let profiles = profiles.as_deref();
     let explainer = Explainer {

@@ -47,7 +47,10 @@ impl Audited {
                 .context(REFUSED)
                 .with_context(|| format!("record the command `{command}`"))?;
             if let Some(reason) = begun.unwritten() {
-                eprintln!("note: the command is not recorded: {}", screen::clean(reason));
+                crate::output::tell!(
+                    "note: the command is not recorded: {}",
+                    screen::clean(reason)
+                );
             }
             Ok(begun)
         };

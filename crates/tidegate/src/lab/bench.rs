@@ -91,7 +91,7 @@ pub(super) fn run(args: &BenchArgs) -> Result<()> {
     let runs: Vec<u64> = results.iter().map(|result| result.times.len() as u64).collect();
     audited.end(&runs, outcome.as_ref().err());
     if cancel.load(Ordering::Relaxed) && outcome.is_ok() {
-        eprintln!("interrupted; this is what was measured until then");
+        crate::output::tell!("interrupted; this is what was measured until then");
     }
     outcome?;
     for (kind, _) in printed {

@@ -74,11 +74,11 @@ fn of_each<'a>(
     judge(args, &samples)
 }
 
-/// Holds each sample against each bound; one on a comparison, only those that have one.
+/// Holds each sample against each bound; of a bound on a comparison, each but the first. One that
+/// could not be compared cannot be told.
 pub(super) fn judge(args: &FailIfArgs, samples: &[BoundSample<'_>]) -> Vec<BoundOutcome> {
     let of = |bound: &FailBound| {
-        let fitting =
-            samples.iter().filter(|one| !bound.needs_comparison() || one.change.is_some());
+        let fitting = samples.iter().skip(usize::from(bound.needs_comparison()));
         fitting.map(|sample| bound.judge(sample)).collect::<Vec<_>>()
     };
     args.fail_if.iter().flat_map(of).collect()
@@ -119,7 +119,7 @@ pub(super) fn json(report: &impl Serialize, bounds: &[BoundOutcome]) -> String {
 /// Says on stderr which bounds are not kept, where stdout has no text.
 pub(super) fn warn(outcomes: &[BoundOutcome]) {
     for outcome in outcomes.iter().filter(|outcome| outcome.state != BoundState::Kept) {
-        eprintln!("{}", screen::clean(&outcome.sentence));
+        crate::output::tell!("{}", screen::clean(&outcome.sentence));
     }
 }
 

@@ -73,7 +73,9 @@ pub(super) fn run(args: &ProbeArgs) -> Result<()> {
     let ended = ended(&rendered(&report, &outcomes, args), &outcomes, is_measured, args);
     if let Some(calls) = needed(&report) {
         let bursts = calls.div_ceil(u64::from(args.call.burst));
-        eprintln!("hint: the same command with `-n {bursts}` makes enough calls to blame a step");
+        crate::output::tell!(
+            "hint: the same command with `-n {bursts}` makes enough calls to blame a step"
+        );
     }
     ended
 }

@@ -19,7 +19,7 @@ pub(super) fn run(args: &StepsArgs) -> Result<()> {
     let reading = source::reading(&args.source).map_err(misused)?;
     let mut found = source::together(&args.source, &reading)?;
     if found.series.len() > 1 {
-        eprintln!("note: the file has two targets; these are the steps of the first");
+        crate::output::tell!("note: the file has two targets; these are the steps of the first");
     }
     found.series.truncate(1);
     let series = found.series.pop().unwrap_or_default();

@@ -102,7 +102,7 @@ fn traced(args: &StraceArgs, pid: u32) -> Result<StraceReport> {
     let mut strace = command.spawn().context(NO_STRACE).context("start strace")?;
     let pipe = strace.stdout.take().context("read what strace writes")?;
     let words = strace.stderr.take().map(words_of).context("read what strace says")?;
-    eprintln!("note: strace slows process {pid} down meanwhile");
+    crate::output::tell!("note: strace slows process {pid} down meanwhile");
     let deadline = Instant::now() + args.duration.0;
     let mut source = TracePipe { pipe, strace: &mut strace, deadline, stop, asked_to_go: None };
     let read = read_trace(&format!("process {pid}"), &mut source, |_| true);

@@ -5,20 +5,22 @@
 //! that is a command.
 //! Invariant: the file of `--save` is opened, and the plan is checked, before the first command. A
 //! signal ends the experiment, which puts the state back, and what was measured is reported. A
-//! second signal does no more. After a command that failed, whole blocks are reported, too, and the
-//! exit code is 1.
+//! second one ends the command under way, too. After a command that failed, whole blocks are
+//! reported, and the exit code is 1.
 //! Never here: which blocks are compared, and how (`verdicts::switched`).
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+use std::thread;
 
 use anyhow::{Context, Result, ensure};
 use lab::ReportOptions;
 use lab::command::Program;
 use lab::probe::End;
-use lab::switch::{SwitchPlan, SwitchRecord, SwitchReport};
+use lab::switch::{SwitchEnd, SwitchPlan, SwitchRecord, SwitchReport};
 use screen::number::p;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::iterator::Signals;
 use stdx::Span;
 use verdicts::{blocks_needed, p_least};
 
@@ -29,24 +31,27 @@ use crate::cli::SwitchArgs;
 use crate::exit::Exit;
 use crate::output;
 
+/// Each ends the experiment, and what is switched is put back.
+const ENDS: [i32; 7] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM];
+
 /// `tidegate lab switch`
 pub(super) fn run(args: &SwitchArgs) -> Result<()> {
     let plan = plan(args).map_err(misused)?;
     let file = args.call.save.as_deref().map(output::create).transpose()?;
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        let installed = signal_hook::flag::register(signal, Arc::clone(&stop));
-        installed.context("install signal handlers")?;
-    }
+    let end = ended_by_signals()?;
     announce(args);
     let mut commands = vec![recorded(&args.off), recorded(&args.on)];
     commands.extend(probe::commands(&plan.probe).0);
     let audited = Audited::begin(args.call.config.as_deref(), "lab switch", &commands)?;
     let mut watch = |block: usize, is_on: bool| {
-        eprintln!("block {block} of {}: {}", args.blocks, if is_on { "on" } else { "off" });
+        crate::output::tell!(
+            "block {block} of {}: {}",
+            args.blocks,
+            if is_on { "on" } else { "off" }
+        );
     };
     let mut record = SwitchRecord::default();
-    let outcome = lab::switch::run(&plan, &stop, &mut watch, &mut record);
+    let outcome = lab::switch::run(&plan, &end, &mut watch, &mut record);
     let outcome = outcome.map_err(probe::explained);
     let [off, on] = record.runs;
     audited.end(&[off, on, record.calls], outcome.as_ref().err());
@@ -61,6 +66,20 @@ pub(super) fn run(args: &SwitchArgs) -> Result<()> {
         true => Err(Exit(1).into()),
         false => Ok(()),
     }
+}
+
+/// What the first signal and the second set.
+fn ended_by_signals() -> Result<Arc<SwitchEnd>> {
+    let end = Arc::new(SwitchEnd::default());
+    let set = Arc::clone(&end);
+    let mut signals = Signals::new(ENDS).context("install signal handlers")?;
+    let heard = thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        for (_, flag) in signals.forever().zip([&set.soon, &set.now]) {
+            flag.store(true, Ordering::Relaxed);
+        }
+    });
+    heard.context("start a thread for signals")?;
+    Ok(end)
 }
 
 fn plan(args: &SwitchArgs) -> Result<SwitchPlan> {
@@ -82,11 +101,11 @@ fn announce(args: &SwitchArgs) {
     let blocks = u32::try_from(args.blocks).unwrap_or(u32::MAX);
     let takes = args.block.0.saturating_add(args.settle.0).saturating_mul(blocks);
     let (each, settle, takes) = (args.block, args.settle, Span(takes));
-    eprintln!("{blocks} blocks of {each} and {settle} to settle take {takes}");
+    crate::output::tell!("{blocks} blocks of {each} and {settle} to settle take {takes}");
     let needed = blocks_needed();
     if args.blocks < needed {
         let least = p(p_least(usize::try_from(args.blocks / 2).unwrap_or(usize::MAX)));
-        eprintln!(
+        crate::output::tell!(
             "note: {blocks} blocks conclude nothing: they show {least} at best; {needed} may"
         );
     }

@@ -40,14 +40,14 @@ pub(super) fn run(args: &WatchArgs) -> Result<()> {
     let mut calls = 0;
     let ended = lab::watch(&watched, &stop, &mut |progress| {
         for note in &progress.notes {
-            eprintln!("note: {}", screen::clean(note));
+            crate::output::tell!("note: {}", screen::clean(note));
         }
         calls = progress.calls + progress.failed;
         match &mut line {
             Some(line) => line.show(&probing(progress)),
             None if progress.elapsed >= next => {
                 next = progress.elapsed + BETWEEN;
-                eprintln!("{}", progress_line(progress, args));
+                crate::output::tell!("{}", progress_line(progress, args));
             }
             None => {}
         }
@@ -59,7 +59,10 @@ pub(super) fn run(args: &WatchArgs) -> Result<()> {
     let ended = ended.map_err(anyhow::Error::new);
     audited.end(&vec![calls; commands.len()], ended.as_ref().err());
     ended?;
-    eprintln!("watched in `{0}`; `tidegate lab report --from {0}` reads it", args.output.display());
+    crate::output::tell!(
+        "watched in `{0}`; `tidegate lab report --from {0}` reads it",
+        args.output.display()
+    );
     Ok(())
 }
 

@@ -147,12 +147,12 @@ fn config(args: &PgtopArgs) -> Result<TopConfig> {
     match TopConfig::parse(&file, &String::from_utf8_lossy(&text)) {
         Ok(config) => {
             for note in &config.notes {
-                eprintln!("note: {}", screen::clean(note));
+                crate::output::tell!("note: {}", screen::clean(note));
             }
             Ok(config)
         }
         Err(error) => {
-            eprintln!("{}", output::cleaned(&error.to_string()));
+            crate::output::tell!("{}", output::cleaned(&error.to_string()));
             Err(Exit(EXIT_CONFIG).into())
         }
     }

@@ -129,7 +129,7 @@ impl LiveSource {
 
     fn tell(&self, text: &str) {
         if !self.view.is_quiet {
-            eprintln!("note: {text}");
+            crate::output::tell!("note: {text}");
         }
     }
 

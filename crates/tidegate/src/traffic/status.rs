@@ -35,14 +35,16 @@ impl StatusLine {
         let WatchCounts { lines, requests, shown, .. } = counts;
         let unused = counts.to_string();
         let comma = if unused.is_empty() { "" } else { "; " };
-        eprint!("{CLEAR}{lines} lines, {requests} requests, {shown} shown{comma}{unused}");
+        crate::output::tell_on!(
+            "{CLEAR}{lines} lines, {requests} requests, {shown} shown{comma}{unused}"
+        );
     }
 }
 
 impl Drop for StatusLine {
     fn drop(&mut self) {
         if self.is_drawn {
-            eprint!("{CLEAR}");
+            crate::output::tell_on!("{CLEAR}");
         }
     }
 }

@@ -92,6 +92,26 @@ fn two_saved_results_are_compared_with_a_verdict_and_a_bound() {
 }
 
 #[test]
+fn what_could_not_be_compared_is_not_kept() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("a.csv"), "5\n".repeat(400)).unwrap();
+    std::fs::write(folder.path().join("zero.csv"), "0\n".repeat(400)).unwrap();
+    let (code, out, err) = lab("report --from a.csv", &["slower > 5%"], &folder);
+    assert_eq!(code, 2, "{out}{err}");
+    let (code, out, _) = lab("report --from zero.csv --vs a.csv", &["slower > 5%"], &folder);
+    assert_eq!(code, 4, "{out}");
+    let good = Origin::start(|_| OriginReply::ok("yes"));
+    let bad = Origin::start(|_| OriginReply::status(500));
+    let [good, bad] = [&good, &bad].map(|origin| format!("http://{}/", origin.address()));
+    for line in [format!("{good} --vs {bad}"), format!("{bad} {good} {good}")] {
+        let line = format!("probe {line} -n 60 --rate 400");
+        let (code, out, err) = lab(&line, &["slower > 5%"], &folder);
+        assert_eq!(code, 4, "{line}: {out}{err}");
+        assert!(out.contains("cannot be told: a comparison needs calls on both sides"), "{out}");
+    }
+}
+
+#[test]
 fn a_bad_bound_is_wrong_usage_with_its_column_and_the_grammar() {
     let folder = TempDir::new().unwrap();
     for (line, bound, text) in [

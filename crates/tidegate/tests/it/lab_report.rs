@@ -120,7 +120,7 @@ fn files_that_are_not_there_and_filters_that_are_none_are_refused() {
         assert!(error.contains(option) && error.contains(text), "{error}");
     }
     let error = refused(folder.path(), &["--from", "a.csv", "--where", "status == 200"]);
-    assert!(error.contains("a filter needs exchanges"), "{error}");
+    assert!(error.contains("`--where` needs exchanges"), "{error}");
     assert_eq!(run(&["lab", "report"], folder.path()).0, 2);
 }
 

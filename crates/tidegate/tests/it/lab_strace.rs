@@ -93,10 +93,7 @@ fn the_writer_of_a_running_app_is_convicted_and_its_timers_are_cleared() {
     let requests = of("requests")[0]["count"].as_u64().unwrap();
     assert!(requests + 1 >= saves && requests <= saves, "{requests} of {saves}\n{findings}");
     for timeout in ["250 ms", "500 ms", "1.00 s"] {
-        let cleared = format!("`futex` with a timeout of {timeout} is a timer");
-        let told = findings.lines().find(|line| line.starts_with(&cleared));
-        let told = told.unwrap_or_else(|| panic!("{timeout}\n{findings}"));
-        assert!(told.ends_with("no request waited for them, so their peak is no cause."), "{told}");
+        expect_cleared(timeout, &findings);
     }
     let written =
         of("file").into_iter().find(|file| file["path"].as_str().unwrap().ends_with("/page.txt,v"));
@@ -113,6 +110,19 @@ fn the_writer_of_a_running_app_is_convicted_and_its_timers_are_cleared() {
         first["target"] == "child" || first["target"].as_str().unwrap().contains("page.txt"),
         "{first}"
     );
+}
+
+/// On a busy machine requests wait a little for the interpreter's lock, by `futex`, too.
+fn expect_cleared(timeout: &str, findings: &str) {
+    let timer = format!("`futex` with a timeout of {timeout} is a timer");
+    let found = findings.lines().find(|line| line.starts_with(&timer));
+    let found = found.unwrap_or_else(|| panic!("{timeout}\n{findings}"));
+    let share = found.split_once("requests waited ").and_then(|(_, rest)| rest.split_once(" %"));
+    let is_cleared = match share {
+        Some((share, _)) => share.parse::<f64>().unwrap() < 10.0,
+        None => found.ends_with("no request waited for them, so their peak is no cause."),
+    };
+    assert!(is_cleared, "{found}");
 }
 
 fn strace_has_ended(strace: &mut Child) -> bool {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use testkit::{Origin, OriginReply, TempDir};
 
-use crate::running::{BINARY, run};
+use crate::running::{BINARY, run, until};
 
 const SWITCH: [&str; 6] = ["lab", "switch", "--on", "touch slow", "--off", "rm -f slow"];
 
@@ -116,6 +116,38 @@ fn a_signal_runs_the_command_that_puts_the_state_back_and_reports() {
     assert!(text.contains("interrupted in block 1, whose calls are left out"), "{text}");
     assert_eq!(out.status.code(), Some(1), "no block was measured");
     assert!(log().lines().count() == 2 && log().ends_with("off\n"), "{}", log());
+}
+
+#[test]
+fn a_command_that_hangs_is_ended_by_a_second_signal_and_the_state_is_put_back() {
+    let folder = TempDir::new().unwrap();
+    let (_origin, url) = server(folder.path());
+    let on = "touch slow; trap '' TERM; touch hangs; while :; do sleep 1; done";
+    let mut command = Command::new(BINARY);
+    command.args(["lab", "switch", "--on", on, "--off", "rm -f slow", "--rate", "50"]);
+    command.args(["--block", "100ms", "--settle", "0ms", &url]).current_dir(folder.path());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    until("the command hangs", || folder.path().join("hangs").exists());
+    for signal in ["INT", "USR1"] {
+        let kill = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
+        assert!(kill.unwrap().success());
+    }
+    let code = child.wait().unwrap().code();
+    assert!(code == Some(0) || code == Some(1), "after a block, or before one: {code:?}");
+    assert!(!folder.path().join("slow").exists());
+}
+
+#[test]
+fn where_nobody_reads_its_messages_the_state_is_put_back_all_the_same() {
+    let folder = TempDir::new().unwrap();
+    let (_origin, url) = server(folder.path());
+    let mut command = Command::new(BINARY);
+    command.args(SWITCH).args(["--blocks", "4", "--block", "50ms", "--rate", "50", &url]);
+    command.args(["--settle", "0ms"]).current_dir(folder.path());
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let status = command.stdout(Stdio::null()).stderr(full).status().unwrap();
+    assert_eq!(status.code(), Some(0));
+    assert!(!folder.path().join("slow").exists());
 }
 
 #[test]

@@ -129,6 +129,10 @@ fn a_watch_that_was_killed_goes_on_in_its_file_and_two_do_not_share_one() {
     until("calls are on disk", || calls() > 20);
     let (code, _, err) = run(&["lab", "watch", "exec:true", "--for", "1s"], folder.path());
     assert!(code == 1 && err.contains("another watch writes it"), "{err}");
+    std::os::unix::fs::symlink("watch.db", folder.path().join("link.db")).unwrap();
+    let words = ["lab", "watch", "exec:true", "--for", "1s", "-o", "link.db"];
+    let (code, _, err) = run(&words, folder.path());
+    assert!(code == 1 && err.contains("another watch writes it"), "{err}");
     first.kill().unwrap();
     first.wait().unwrap();
     let before = calls();
@@ -141,6 +145,22 @@ fn a_watch_that_was_killed_goes_on_in_its_file_and_two_do_not_share_one() {
     let found = report(folder.path(), &[]);
     assert_eq!(found["calls"].as_i64().unwrap(), calls());
     assert!(found["phases"].as_array().unwrap().iter().any(|it| it["name"] == "run"), "{found}");
+}
+
+#[test]
+fn a_file_that_is_deleted_meanwhile_is_said_to_be_and_fails_the_watch() {
+    let folder = TempDir::new().unwrap();
+    let mut command = Command::new(BINARY);
+    command.args(["lab", "watch", "exec:true", "--every", "20ms"]).current_dir(folder.path());
+    let child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let file = folder.path().join("watch.db");
+    until("the file is there", || file.exists());
+    std::fs::remove_file(&file).unwrap();
+    let killed = Command::new("kill").args(["-s", "TERM", &child.id().to_string()]).status();
+    assert!(killed.unwrap().success());
+    let out = child.wait_with_output().unwrap();
+    let err = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.code() == Some(1) && err.contains("was deleted or replaced"), "{err}");
 }
 
 #[test]

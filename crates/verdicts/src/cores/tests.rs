@@ -49,6 +49,21 @@ fn cores_that_stall_each_for_itself_are_neither() {
 }
 
 #[test]
+fn of_two_cores_that_are_alike_none_is_named_though_it_has_half_of_the_stalls() {
+    let mut late = late(|draw, late, at| {
+        for (core, share) in late.iter_mut().zip([0.02, 0.01]) {
+            if draw.fraction() < share {
+                core[at] = 80.0;
+            }
+        }
+    });
+    late.truncate(2);
+    let two = found(&late);
+    assert!(two.alone > 0.5, "{two:?}");
+    assert_eq!(two.cores, "some");
+}
+
+#[test]
 fn nothing_is_said_of_one_core_or_of_few_stalls() {
     assert_eq!(cores(&[vec![80.0; 100]], 1), None);
     assert_eq!(cores(&[vec![0.0; 100], vec![0.0; 100]], 1), None);

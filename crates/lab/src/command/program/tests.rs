@@ -4,7 +4,8 @@ use super::{CommandInput, CommandOutput, FailurePolicy, Program, RunContext, Run
 
 fn run(program: &Program, input: &CommandInput, output: &CommandOutput) -> super::Trial {
     let occasion = RunPurpose::Run(4);
-    let surroundings = RunContext { input, output, failures: &FailurePolicy::Fatal, occasion };
+    let surroundings =
+        RunContext { input, output, failures: &FailurePolicy::Fatal, occasion, apart: None };
     program.run(&surroundings).unwrap()
 }
 

@@ -32,6 +32,15 @@ fn an_open_loop_is_the_same_whatever_the_target_does() {
 }
 
 #[test]
+fn arrivals_of_a_pause_are_left_out_and_those_of_a_count_come_later() {
+    let every_ms = Arrivals::Uniform(Some(1000.0));
+    let mut schedule = schedule(every_ms, End::Count(3));
+    assert_eq!(schedule.next(0, false), Some(MS));
+    schedule.skip_until(10 * MS);
+    assert_eq!(all(&mut schedule), [10 * MS, 11 * MS, 12 * MS]);
+}
+
+#[test]
 fn even_distances_end_after_the_count_or_the_time() {
     let every_ms = Arrivals::Uniform(Some(1000.0));
     assert_eq!(all(&mut schedule(every_ms, End::Count(3))), [MS, 2 * MS, 3 * MS]);

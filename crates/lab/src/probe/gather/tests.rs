@@ -30,8 +30,15 @@ fn call(
 
 fn gathered(targets: &[&str], calls: Vec<FinishedCall>) -> ProbeResult {
     let origin = Origin::now();
-    let left =
-        ProbeRecord { origin, calls, rate: None, steps: Vec::new(), was_full: false, given_up: 0 };
+    let left = ProbeRecord {
+        origin,
+        calls,
+        rate: None,
+        steps: Vec::new(),
+        was_full: false,
+        given_up: 0,
+        paused_ns: Vec::new(),
+    };
     gather(&plan(targets), left, false)
 }
 

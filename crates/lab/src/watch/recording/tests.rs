@@ -47,7 +47,12 @@ fn damaged_blocks_are_told_from_whole_ones() {
         assert_eq!(sums(1).add(0, bytes), None, "{bytes:?}");
     }
     assert_eq!(sums(1).add(0, &whole), Some(()));
-    assert_eq!(sums(1).add(0, &[]), Some(()));
+    let overlong = [0xff; 12];
+    for bytes in [&overlong[..], &[]] {
+        let mut sums = sums(1);
+        assert_eq!(sums.add(0, bytes), None, "{bytes:?}");
+        assert!(sums.measured.iter().all(|measured| !measured), "nothing came up is not said");
+    }
 }
 
 #[test]

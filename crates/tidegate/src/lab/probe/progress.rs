@@ -65,7 +65,7 @@ impl ProbeProgress {
             }
             Self::Lines(lines) => {
                 for line in lines.begun.take().into_iter().chain(lines.line(progress)) {
-                    eprintln!("{line}");
+                    crate::output::tell!("{line}");
                 }
             }
             Self::Rows(table) => table.show(progress),
