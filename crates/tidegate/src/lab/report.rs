@@ -43,8 +43,14 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
             let mut other = source::read(vs, &args.source, &reading)?;
             found.series.truncate(1);
             other.series.truncate(1);
-            let series = found.series.pop().unwrap_or_default();
-            (series, other.series.pop(), args.paired)
+            let mut series = found.series.pop().unwrap_or_default();
+            let mut other = other.series.pop();
+            if let Some(other) = other.as_mut().filter(|other| other.name == series.name) {
+                // Two measurements of one target are told apart by their files.
+                series.name = format!("{} ({})", series.name, args.source.from.join(", "));
+                other.name = format!("{} ({vs})", other.name);
+            }
+            (series, other, args.paired)
         }
     };
     fail_if::check(&args.bounds, other.is_some(), COMPARED).map_err(misused)?;

