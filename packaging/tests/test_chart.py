@@ -197,6 +197,27 @@ def test_prometheus_scrapes_each_pod_with_the_token(render) -> None:
     assert [one["spec"]["clusterIP"] for one in scraped] == ["None"]
 
 
+def test_rules_and_dashboard_are_those_of_the_repository(render) -> None:
+    objects = render("--values", HERE / "on.yaml")
+    packaging = CHART.parents[1]
+    rules = yaml.safe_load((packaging / "prometheus/tidegate.rules.yaml").read_text())
+    assert by_kind(objects, "PrometheusRule")["spec"] == rules
+    dashboard = by_kind(objects, "ConfigMap")
+    assert dashboard["metadata"]["labels"]["grafana_dashboard"] == "1"
+    shown = json.loads(dashboard["data"]["tidegate.json"])
+    assert shown == json.loads((packaging / "grafana/tidegate.json").read_text())
+
+
+def test_a_package_of_the_chart_holds_all_that_it_needs(run_helm, tmp_path) -> None:
+    run = run_helm("package", CHART, "--destination", tmp_path)
+    assert run.returncode == 0, run.stderr
+    (package,) = tmp_path.glob("*.tgz")
+    switches = ["--set", "prometheusRule.enabled=true,grafanaDashboard.enabled=true"]
+    run = run_helm("template", "news", package, *switches)
+    kinds = [one["kind"] for one in yaml.safe_load_all(run.stdout) if one]
+    assert kinds.count("PrometheusRule") == 1 and kinds.count("ConfigMap") == 2
+
+
 def test_notes_say_what_to_try(run_helm) -> None:
     words = ["install", "news", CHART, "--dry-run=client", "--values", HERE / "workers.yaml"]
     notes = run_helm(*words).stdout.split("NOTES:\n")[1]

@@ -54,7 +54,7 @@ struct Need {
     stage: Stage,
 }
 
-const NEEDS: [Need; 22] = [
+const NEEDS: [Need; 23] = [
     need("C compiler", "command -v cc", "gcc", Stage::Test),
     need("C library headers", LINKS_C, "libc6-dev", Stage::Test),
     // librdkafka's own build asks for both.
@@ -73,6 +73,7 @@ const NEEDS: [Need; 22] = [
     need("Graphite's carbon", CARBON, "graphite-carbon", Stage::Test),
     need("rsyslog", "command -v rsyslogd", "rsyslog", Stage::Test),
     need("faketime", "ls /usr/lib/*/faketime/libfaketimeMT.so.1", "faketime", Stage::Test),
+    need("promtool", "command -v promtool", "prometheus", Stage::Test),
     need("HAProxy", "command -v haproxy", "haproxy", Stage::Bench),
     need("wrk", "command -v wrk", "wrk", Stage::Bench),
     need("collectd", "command -v collectd", "collectd-core", Stage::Bench),

@@ -37,7 +37,7 @@ def folder(module: str) -> Path:
 
 
 def strict(schema: Any) -> Any:
-    """Without what people read; an object with properties has no others."""
+    """Without what people read, and Go's own patterns; an object with properties has no others."""
     if isinstance(schema, list):
         return [strict(part) for part in schema]
     if not isinstance(schema, dict):
@@ -47,7 +47,9 @@ def strict(schema: Any) -> Any:
         if key == "properties"
         else strict(value)
         for key, value in schema.items()
-        if key != "description" and not key.startswith("x-kubernetes-")
+        if key != "description"
+        and not key.startswith("x-kubernetes-")
+        and not (key == "pattern" and "(?i)" in value)
     }
     if kept.get("format") == "int-or-string" or schema.get("x-kubernetes-int-or-string"):
         return {"type": ["integer", "string"]}
