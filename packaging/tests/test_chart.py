@@ -113,7 +113,8 @@ def test_a_pod_lives_for_its_pause_and_its_drain(render, values) -> None:
     pause = container(objects)["lifecycle"]["preStop"]["sleep"]["seconds"]
     environment = {one["name"]: one.get("value") for one in container(objects)["env"]}
     drain = int(environment["GRACEFUL_TIMEOUT"])
-    assert pod(objects)["terminationGracePeriodSeconds"] > pause + drain
+    # The record process is killed after ten seconds more.
+    assert pod(objects)["terminationGracePeriodSeconds"] > pause + drain + 10
 
 
 def test_an_update_takes_no_pod_away_before_another_is_ready(render) -> None:
