@@ -7,8 +7,9 @@ from pathlib import Path
 
 import jsonschema_rs
 import pytest
+import tomllib
 import yaml
-from conftest import CHART, VALUES, Object
+from conftest import CHART, ROOT, VALUES, Object
 
 SCHEMAS = json.loads((Path(__file__).parent / "schemas/kubernetes.json").read_text())
 CASES = pytest.mark.parametrize("values", VALUES, ids=[values.stem for values in VALUES])
@@ -224,6 +225,14 @@ def test_notes_say_what_to_try(run_helm) -> None:
     notes = run_helm(*words).stdout.split("NOTES:\n")[1]
     for tried in ("rollout status deployment/news-tidegate", "8081/status", "get secret"):
         assert tried in notes
+
+
+def test_the_images_are_of_the_version_of_the_program() -> None:
+    version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+    assert yaml.safe_load((CHART / "Chart.yaml").read_text())["appVersion"] == version
+    for name in ("compose.yaml", "workers.yaml"):
+        text = (ROOT / "packaging/compose" / name).read_text()
+        assert f"${{TIDEGATE_IMAGE:-tidegate:{version}}}" in text
 
 
 def leaves(values: Object, schema: Object, path: str = "") -> dict[str, object]:
