@@ -20,7 +20,8 @@ use crate::suite::{Job, Suite};
 use crate::{soak, tidy};
 
 /// Directories whose pytest tests belong to the suite, each run by itself.
-const PYTHON_TESTS: [&str; 3] = ["python", "examples/news", "examples/fastapi-cluster"];
+const PYTHON_TESTS: [&str; 4] =
+    ["python", "examples/news", "examples/fastapi-cluster", "packaging"];
 /// Directories with what of them mypy checks.
 const PYTHON_TYPED: [(&str, &str); 2] = [("python", "tidegate"), ("examples/fastapi-cluster", ".")];
 /// The sinks of the build that `make run` makes.

@@ -17,6 +17,7 @@ mod compile;
 mod cpu;
 mod engines;
 mod fuzz;
+mod generated;
 mod packages;
 mod setup;
 mod soak;
@@ -36,7 +37,8 @@ usage: cargo xtask COMMAND
     tidy [--ratchet | --measure [NAME]...]
                           hold the house rules; --ratchet lowers the limits to what is measured,
                           --measure prints what the crates and documents measure
-    gen                   draw the picture of the crates in docs/ARCHITECTURE.md
+    gen                   draw the picture of the crates in docs/ARCHITECTURE.md; write the page of
+                          alarms, the rules for Prometheus and the dashboard for Grafana
     setup --test|--bench
                           install or name what the machine lacks
     bench [ARGUMENTS]     set up the peers, and run Tidegate and them side by side
@@ -93,7 +95,7 @@ fn dispatch(words: &[&str]) -> Result<bool> {
             print!("{USAGE}");
         }
         ["tidy", arguments @ ..] => tidy::run(arguments)?,
-        ["gen"] => tidy::run(&["--gen"])?,
+        ["gen"] => generated::run()?,
         ["check"] => check::run()?,
         ["ci"] => ci::run(false)?,
         ["ci", "--budget"] => ci::run(true)?,

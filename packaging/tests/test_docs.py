@@ -1,0 +1,56 @@
+"""Claims about the guides in docs/deploying: their values render, and what they name is there."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import CHART, ROOT
+
+KUBERNETES = ROOT / "docs/deploying/kubernetes.md"
+COMPOSE = ROOT / "docs/deploying/compose.md"
+PAGES = pytest.mark.parametrize("page", [KUBERNETES, CHART / "README.md"], ids=["guide", "README"])
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(), re.DOTALL)
+
+
+def test_every_example_of_values_renders(render, tmp_path) -> None:
+    examples = blocks(KUBERNETES, "yaml")
+    assert len(examples) == 4
+    for example in examples:
+        file = tmp_path / "values.yaml"
+        file.write_text(example)
+        assert render("--values", file)
+
+
+@PAGES
+def test_every_value_that_is_named_is_one(page) -> None:
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    text = page.read_text()
+    sections = "|".join(key for key, value in values.items() if isinstance(value, dict))
+    named = re.findall(rf"`((?:{sections})\.[\w.]+)", text)
+    named += re.findall(r"--set(?:-file)? ([\w.]+)=", text)
+    assert named
+    for name in named:
+        value = values
+        for key in name.split("."):
+            assert key in value, name
+            value = value[key]
+
+
+def test_times_of_a_stop_are_those_of_the_values() -> None:
+    stop = yaml.safe_load((CHART / "values.yaml").read_text())["stop"]
+    pause, drain = stop["pauseSeconds"], stop["drainSeconds"]
+    table = re.findall(r"^\| (\d+) s", KUBERNETES.read_text(), re.MULTILINE)
+    told = [int(seconds) for seconds in table]
+    after = pause + drain
+    assert told == [0, pause, after, after + 10, after + stop["marginSeconds"]]
+
+
+def test_every_variable_of_the_compose_file_is_explained() -> None:
+    files = [path.read_text() for path in (ROOT / "packaging/compose").glob("*.yaml")]
+    used = set(re.findall(r"\$\{(\w+)", "".join(files)))
+    told = set(re.findall(r"^\| `(TIDEGATE_\w+)` \| [n`]", COMPOSE.read_text(), re.MULTILINE))
+    assert told == used
