@@ -49,7 +49,7 @@ struct Need {
     stage: Stage,
 }
 
-const NEEDS: [Need; 22] = [
+const NEEDS: [Need; 25] = [
     need("C compiler", "command -v cc", "gcc", Stage::Test),
     need("C library headers", LINKS_C, "libc6-dev", Stage::Test),
     // librdkafka's own build asks for both.
@@ -68,6 +68,9 @@ const NEEDS: [Need; 22] = [
     need("Graphite's carbon", CARBON, "graphite-carbon", Stage::Test),
     need("rsyslog", "command -v rsyslogd", "rsyslog", Stage::Test),
     need("faketime", "ls /usr/lib/*/faketime/libfaketimeMT.so.1", "faketime", Stage::Test),
+    need("zsh", "command -v zsh", "zsh", Stage::Test),
+    need("fish", "command -v fish", "fish", Stage::Test),
+    need("systemd's tools", SYSTEMD, "systemd", Stage::Test),
     need("HAProxy", "command -v haproxy", "haproxy", Stage::Bench),
     need("wrk", "command -v wrk", "wrk", Stage::Bench),
     need("collectd", "command -v collectd", "collectd-core", Stage::Bench),
@@ -80,6 +83,9 @@ const LINKS_C: &str = "printf '#include <stdio.h>\\nint main(void){return puts(\
 
 /// Debian keeps the servers' programs out of the search path, by version.
 const POSTGRES: &str = "command -v initdb || ls /usr/lib/postgresql/*/bin/initdb";
+
+/// What checks units, and what passes sockets.
+const SYSTEMD: &str = "command -v systemd-analyze && command -v systemd-socket-activate";
 
 /// With the reader of what it stores.
 const CARBON: &str = "command -v carbon-cache && command -v whisper-fetch";
