@@ -37,6 +37,7 @@ mod lab_strace;
 mod lab_switch;
 mod lab_watch;
 mod learning;
+mod manual;
 mod models;
 mod modes;
 mod names;
