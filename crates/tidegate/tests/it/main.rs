@@ -64,6 +64,7 @@ mod terminator;
 mod traffic;
 mod traffic_screen;
 mod tutorial;
+mod units;
 mod varnishtest;
 mod workers;
 mod workers_example;
