@@ -1,6 +1,6 @@
 //! Says which version this is, and with `--verbose` what it was built of.
 //!
-//! Invariant: what is said is known since the build (`build.rs`), and the same sources say the same.
+//! Invariant: what is said is known since the build (`build.rs`); the same sources say the same.
 //! Never here: what a running server does, which `/status` has.
 
 use anyhow::Result;

@@ -42,6 +42,7 @@ mod models;
 mod modes;
 mod names;
 mod operator;
+mod package;
 mod pgtop;
 mod pgtop_screen;
 mod profiles;
