@@ -25,7 +25,7 @@ use crate::cli::{AdminArgs, ConfigCommand, ProfilesCommand, RolloutCommand};
 use crate::client::{Client, ClientRequest, NotListening};
 use crate::config::{self, Plan};
 use crate::environment;
-use crate::hint::{Hint, STILL_REACHED};
+use crate::hint::{self, Hint, STILL_REACHED};
 use crate::orphans;
 use crate::output;
 use crate::overrides;
@@ -67,7 +67,7 @@ pub(crate) fn serve(file: &Path) -> Result<()> {
     for note in notes::of(&plan) {
         tracing::warn!("{note}");
     }
-    let server = serve::start(plan, passed)?;
+    let server = serve::start(plan, passed).map_err(hint::about_files)?;
     let (public, admin) = (server.public, server.admin);
     tracing::info!(%public, %admin, "serving");
     service_manager::ready(&format!("serving on {public}, admin on {admin}"));

@@ -33,7 +33,7 @@ use serving::Models;
 use crate::admin;
 use crate::config::{JournalPlan, Plan, agreement};
 use crate::descriptors;
-use crate::hint::{Hint, TAKEN};
+use crate::hint::{self, Hint};
 use crate::overrides::Overrides;
 use crate::parts::Parts;
 use crate::passed::PassedSockets;
@@ -298,8 +298,10 @@ fn bind(address: SocketAddr, (passed, cores): (&[TcpListener], usize)) -> Result
     if !passed.is_empty() {
         return chassis::share(passed, cores).context("listen on the passed sockets");
     }
-    let listeners = chassis::bind(address, cores);
-    listeners.with_context(|| format!("listen on `{address}`")).context(TAKEN)
+    chassis::bind(address, cores).map_err(|error| {
+        let hint = hint::of_bind(&error);
+        anyhow::Error::new(error).context(format!("listen on `{address}`")).context(hint)
+    })
 }
 
 fn start_statsd(

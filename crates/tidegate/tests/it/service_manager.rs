@@ -234,6 +234,59 @@ fn a_secret_of_the_service_manager_is_used_and_never_shown() {
     assert!(printed.contains("admin_token = ") && !printed.contains("a-secret"), "{printed}");
 }
 
+/// `tidegate serve` where the user has no privilege of the machine, and `read_only` cannot be
+/// written.
+fn confined(read_only: &Path, serve: &Command) -> Command {
+    let script = "mount --bind \"$1\" \"$1\" && mount -o remount,bind,ro \"$1\" && shift && \
+                  exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--map-root-user", "--mount", "sh", "-c", script, "sh"]).arg(read_only);
+    command.arg(serve.get_program()).args(serve.get_args());
+    command
+}
+
+fn can_confine() -> bool {
+    let folder = TempDir::new().unwrap();
+    confined(folder.path(), &Command::new("true")).status().is_ok_and(|status| status.success())
+}
+
+#[test]
+fn a_system_that_is_read_only_is_named_and_another_root_is_the_way_out() {
+    if !can_confine() {
+        return testkit::skip("no mounts can be made here (`unshare --map-root-user --mount`)");
+    }
+    let (folder, data) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let (public, admin) = (loopback(), loopback());
+    let command = serve(folder.path(), (public, admin), "[journal]");
+    let output = confined(folder.path(), &command).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("data/journal`: Read-only file system"), "{said}");
+    assert!(said.contains("\nhint: let the user that Tidegate runs as write there"), "{said}");
+
+    let text = std::fs::read_to_string(folder.path().join("tidegate.toml")).unwrap();
+    let text = format!("root = \"{}\"\n{text}", data.path().display());
+    std::fs::write(folder.path().join("tidegate.toml"), text).unwrap();
+    let _server = Server::spawn(confined(folder.path(), &command), admin).unwrap();
+    assert_eq!(Client::get(public, "/").send().status, 404);
+    assert!(data.path().join("data/journal").is_dir());
+}
+
+#[test]
+fn a_port_that_needs_a_privilege_says_so() {
+    let first = std::fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start");
+    if !can_confine() || first.is_ok_and(|first| first.trim() == "0") {
+        return testkit::skip("every user may bind every port here");
+    }
+    let (folder, other) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let public = "127.0.0.1:1".parse().unwrap();
+    let command = serve(folder.path(), (public, loopback()), "");
+    let output = confined(other.path(), &command).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("listen on `127.0.0.1:1`: Permission denied"), "{said}");
+    assert!(said.contains("\nhint: a port below 1024 needs a privilege"), "{said}");
+}
+
 #[test]
 fn paths_may_start_in_another_directory_than_the_file() {
     let folder = TempDir::new().unwrap();
