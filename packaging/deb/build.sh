@@ -28,7 +28,7 @@ strip --strip-unneeded --remove-section=.comment "$stage/usr/bin/tidegate"
 
 put "$here/tidegate.toml" etc/tidegate/tidegate.toml
 for unit in "$here"/../systemd/*; do
-    put "$unit" "lib/systemd/system/$(basename "$unit")"
+    put "$unit" "usr/lib/systemd/system/$(basename "$unit")"
 done
 put "$here/sysusers.conf" usr/lib/sysusers.d/tidegate.conf
 put "$here/copyright" usr/share/doc/tidegate/copyright
@@ -61,7 +61,7 @@ echo /etc/tidegate/tidegate.toml >"$stage/DEBIAN/conffiles"
 for script in postinst prerm postrm; do
     install -m 755 "$here/$script" "$stage/DEBIAN/$script"
 done
-(cd "$stage" && find usr lib -type f | LC_ALL=C sort | xargs md5sum >DEBIAN/md5sums)
+(cd "$stage" && find usr -type f | LC_ALL=C sort | xargs md5sum >DEBIAN/md5sums)
 
 dpkg-deb --root-owner-group -Zxz "-z$level" --build "$stage" \
     "$dir/tidegate_${version}_${architecture}.deb" >/dev/null

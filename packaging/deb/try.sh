@@ -14,6 +14,11 @@ root=$dir/root
     exit 1
 }
 
+command -v debootstrap >/dev/null || {
+    echo "error: debootstrap is missing; install it with: apt-get install -y debootstrap" >&2
+    exit 1
+}
+
 mkdir -p "$dir"
 if [ ! -e "$dir/debian/made" ]; then
     rm -rf "$dir/debian"
@@ -34,7 +39,18 @@ sh -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' sh "$group" \
     unshare --pid --mount --uts --ipc --net --cgroup --fork --kill-child \
     sh "$here/trial/boot.sh" "$root" >"$dir/boot.log" 2>&1 &
 machine=$!
-trap 'kill -KILL $machine 2>/dev/null || true; wait $machine 2>/dev/null || true' EXIT
+clear_away() {
+    kill -KILL $machine 2>/dev/null || true
+    wait $machine 2>/dev/null || true
+    # The kernel takes the last processes of a namespace away by and by.
+    tries=0
+    while [ -d "$group" ] && [ $tries -lt 100 ]; do
+        tries=$((tries + 1))
+        find "$group" -depth -type d -exec rmdir {} + 2>/dev/null || sleep 0.1
+    done
+    rm -rf "$root"
+}
+trap clear_away EXIT
 
 # Its first process is the only child, once the namespaces are there.
 first=

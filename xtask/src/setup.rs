@@ -49,7 +49,7 @@ struct Need {
     stage: Stage,
 }
 
-const NEEDS: [Need; 28] = [
+const NEEDS: [Need; 27] = [
     need("C compiler", "command -v cc", "gcc", Stage::Test),
     need("C library headers", LINKS_C, "libc6-dev", Stage::Test),
     // librdkafka's own build asks for both.
@@ -70,7 +70,6 @@ const NEEDS: [Need; 28] = [
     need("faketime", "ls /usr/lib/*/faketime/libfaketimeMT.so.1", "faketime", Stage::Test),
     need("dpkg's tools", "command -v dpkg-shlibdeps", "dpkg-dev", Stage::Test),
     need("lintian", "command -v lintian", "lintian", Stage::Test),
-    need("debootstrap", "command -v debootstrap", "debootstrap", Stage::Test),
     need("zsh", "command -v zsh", "zsh", Stage::Test),
     need("fish", "command -v fish", "fish", Stage::Test),
     need("systemd's tools", SYSTEMD, "systemd", Stage::Test),

@@ -11,7 +11,6 @@
 //! themselves (`environment.rs`).
 
 use std::io;
-use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -58,12 +57,17 @@ fn notify(state: &str) {
 
 /// Sends one datagram to a path, or to a name without one, which begins with `@`.
 fn send(socket: &str, state: &str) -> io::Result<()> {
-    let address = match socket.strip_prefix('@') {
-        Some(name) => SocketAddr::from_abstract_name(name)?,
-        None => SocketAddr::from_pathname(socket)?,
-    };
-    UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address)?;
+    UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address(socket)?)?;
     Ok(())
+}
+
+fn address(socket: &str) -> io::Result<SocketAddr> {
+    #[cfg(target_os = "linux")]
+    if let Some(name) = socket.strip_prefix('@') {
+        use std::os::linux::net::SocketAddrExt;
+        return SocketAddr::from_abstract_name(name);
+    }
+    SocketAddr::from_pathname(socket)
 }
 
 /// What answers the service manager's watchdog.

@@ -70,7 +70,7 @@ TOML
 grep -q 'no credential `token`' /tmp/said || fail "the secret that is missing is not named"
 CREDENTIALS_DIRECTORY=/etc/tidegate/credentials tidegate config check -c /etc/tidegate/tidegate.toml
 systemctl restart tidegate
-answers() { ask 8080 / | grep -q '^200'; }
+answers() { ask 8080 / 2>/dev/null | grep -q '^200'; }
 until_true "a worker" answers
 expect "200 nice=5 shared=True callback=7" 8080 /
 expect 401 8081 /status

@@ -11,6 +11,8 @@ use crate::running::BINARY;
 
 /// What the package puts there.
 const INSTALLED: &str = "/usr/bin/tidegate";
+/// The version whose figures the documentation has.
+const MEASURED_BY: &str = "systemd 252 ";
 /// Ten times the exposure that no service may exceed.
 const THRESHOLD: &str = "--threshold=15";
 
@@ -55,6 +57,11 @@ fn systemd_has_nothing_to_say_against_a_unit() {
 fn each_service_is_as_exposed_as_the_documentation_says() {
     let folder = TempDir::new().unwrap();
     let page = fs::read_to_string(project().join("docs/DEPLOYING.md")).unwrap();
+    let version = analyze().arg("--version").output().unwrap();
+    let is_comparable = version.stdout.starts_with(MEASURED_BY.as_bytes());
+    if !is_comparable {
+        testkit::skip("figures of exposure are compared with those of systemd 252 only");
+    }
     for unit in units(folder.path(), &["service"]) {
         let mut command = analyze();
         command.args(["security", "--offline=yes", "--no-pager", THRESHOLD]).arg(&unit);
@@ -65,6 +72,7 @@ fn each_service_is_as_exposed_as_the_documentation_says() {
         let (_, level) = table.rsplit_once(&format!("level for {name}: ")).unwrap();
         let level = level.split(' ').next().unwrap();
         let row = format!("| `{name}` | {level} |");
-        assert!(page.contains(&row), "docs/DEPLOYING.md has no row `{row}`\n{table}");
+        let is_said = !is_comparable || page.contains(&row);
+        assert!(is_said, "docs/DEPLOYING.md has no row `{row}`\n{table}");
     }
 }
