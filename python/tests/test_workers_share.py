@@ -1,7 +1,10 @@
 """`tidegate.share`: what it moves into shared memory, and what it says of the rest."""
 
 import os
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -51,3 +54,25 @@ def test_empty_array_needs_no_memory() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert share(np.zeros(0)).size == 0
+
+
+WITHOUT_SHM = """
+from tidegate.workers.share import refuse_small_memory
+try:
+    refuse_small_memory(1)
+except MemoryError as error:
+    print(error)
+"""
+
+
+def test_missing_shared_memory_is_named() -> None:
+    # A mount namespace whose /dev is empty.
+    confine = ["unshare", "--map-root-user", "--mount", "sh", "-c"]
+    script = 'mount -t tmpfs tmpfs /dev && exec "$@"'
+    program = [sys.executable, "-c", WITHOUT_SHM]
+    if subprocess.run([*confine, script, "sh", "true"]).returncode != 0:
+        pytest.skip("no mounts can be made here (`unshare --map-root-user --mount`)")
+    folder = Path(__file__).parents[1]
+    command = [*confine, script, "sh", *program]
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert run.stdout.startswith("share model: there is no /dev/shm; "), run

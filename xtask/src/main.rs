@@ -18,6 +18,7 @@ mod cpu;
 mod engines;
 mod fuzz;
 mod generated;
+mod package;
 mod packages;
 mod setup;
 mod soak;
@@ -60,6 +61,11 @@ usage: cargo xtask COMMAND
                           killed, stopped, hung and leaking Python workers, changing code
     soak models [--minutes N] [--seed S] [--clients N] [--release]
                           models whose files change and break while light and heavy ones are asked
+    package deb [--binary PATH] [--to DIR] [--quick]
+                          make the Debian package, of the release build or of PATH;
+                          --quick compresses little
+    package try [OPTIONS] make it with these options, and install, use, upgrade and purge it on a
+                          clean Debian under systemd, as root
     test-engines          set up Kafka, ClickHouse and FerretDB, and run the long tests on them
     cache-tests --suite DIR [--only ID]
                           run any checkout of the HTTP cache tests, or one test of it
@@ -91,7 +97,8 @@ fn main() -> ExitCode {
 /// Returns whether there is such a command.
 fn dispatch(words: &[&str]) -> Result<bool> {
     match words {
-        ["--help" | "-h"] | ["fuzz" | "cache-tests" | "setup" | "tidy" | "ci", "--help" | "-h"] => {
+        ["--help" | "-h"]
+        | ["fuzz" | "cache-tests" | "package" | "setup" | "tidy" | "ci", "--help" | "-h"] => {
             print!("{USAGE}");
         }
         ["tidy", arguments @ ..] => tidy::run(arguments)?,
@@ -104,6 +111,8 @@ fn dispatch(words: &[&str]) -> Result<bool> {
         ["bench", arguments @ ..] => bench::run(arguments)?,
         ["fuzz", arguments @ ..] => fuzz::run(arguments)?,
         ["mutants", arguments @ ..] => tidy::hand_over("mutants", arguments)?,
+        ["package", "deb", arguments @ ..] => package::deb(arguments)?,
+        ["package", "try", arguments @ ..] => package::try_out(arguments)?,
         ["test-engines"] => engines::run()?,
         ["soak", "lab"] => soak::whole_lab(&["lab"])?,
         ["soak", arguments @ ..] => soak::run(arguments)?,

@@ -55,7 +55,7 @@ struct Need {
     stage: Stage,
 }
 
-const NEEDS: [Need; 23] = [
+const NEEDS: [Need; 28] = [
     need("C compiler", "command -v cc", "gcc", Stage::Test),
     need("C library headers", LINKS_C, "libc6-dev", Stage::Test),
     // librdkafka's own build asks for both.
@@ -75,6 +75,11 @@ const NEEDS: [Need; 23] = [
     need("rsyslog", "command -v rsyslogd", "rsyslog", Stage::Test),
     need("faketime", "ls /usr/lib/*/faketime/libfaketimeMT.so.1", "faketime", Stage::Test),
     need("promtool", "command -v promtool", "prometheus", Stage::Test),
+    need("dpkg's tools", "command -v dpkg-shlibdeps", "dpkg-dev", Stage::Test),
+    need("lintian", "command -v lintian", "lintian", Stage::Test),
+    need("zsh", "command -v zsh", "zsh", Stage::Test),
+    need("fish", "command -v fish", "fish", Stage::Test),
+    need("systemd's tools", SYSTEMD, "systemd", Stage::Test),
     need("HAProxy", "command -v haproxy", "haproxy", Stage::Bench),
     need("wrk", "command -v wrk", "wrk", Stage::Bench),
     need("collectd", "command -v collectd", "collectd-core", Stage::Bench),
@@ -87,6 +92,9 @@ const LINKS_C: &str = "printf '#include <stdio.h>\\nint main(void){return puts(\
 
 /// Debian keeps the servers' programs out of the search path, by version.
 const POSTGRES: &str = "command -v initdb || ls /usr/lib/postgresql/*/bin/initdb";
+
+/// What checks units, and what passes sockets.
+const SYSTEMD: &str = "command -v systemd-analyze && command -v systemd-socket-activate";
 
 /// With the reader of what it stores.
 const CARBON: &str = "command -v carbon-cache && command -v whisper-fetch";

@@ -20,5 +20,5 @@ pub use cores::Cores;
 pub use drain::{Drain, Draining};
 pub use http::{ClientHeaders, Limits, TrustedProxies, Underscores};
 pub use inflight::{Charge, Inflight};
-pub use listen::{Listener, bind};
+pub use listen::{Listener, bind, share};
 pub use work::{Group, Job, Length, WorkPool, WorkRefused, give_way};

@@ -1,7 +1,9 @@
 //! Binds listening sockets, one per core on one port (`SO_REUSEPORT`), and accepts connections.
 //!
 //! Invariant: a connection stays on the core that accepted it. Binding fails if a process listens
-//! on the address already. Bound: beyond `connections_max`, or one client's share of it, a core
+//! on the address already. Sockets that a service manager has bound are shared by the cores: each
+//! core has one of them, and each of them a core.
+//! Bound: beyond `connections_max`, or one client's share of it, a core
 //! tells the role (`Answer::refused`) and then answers with the bytes of `TOO_MANY`, a 503. In this
 //! order a metric counts the connection before its client knows (docs/decisions/gateway.md). When
 //! the drain begins it stops accepting, and returns when all connections are closed or the deadline
@@ -50,6 +52,26 @@ pub fn bind(address: SocketAddr, count: usize) -> io::Result<Vec<Listener>> {
         listeners.push(Listener { socket: listening(shared)? });
     }
     Ok(listeners)
+}
+
+/// Shares bound sockets among `count` cores, as evenly as it goes.
+///
+/// # Errors
+/// When there are more sockets than cores, or when one is none of TCP.
+pub fn share(sockets: &[std::net::TcpListener], count: usize) -> io::Result<Vec<Listener>> {
+    if sockets.len() > count {
+        let (sockets, more) = (sockets.len(), "than threads that serve connections");
+        return Err(io::Error::other(format!("{sockets} sockets are more {more} ({count})")));
+    }
+    let shared = sockets.iter().cycle().take(count).map(|socket| {
+        let socket = socket.try_clone()?;
+        // Fails for what is no socket of TCP.
+        socket.local_addr()?;
+        socket2::SockRef::from(&socket).listen(BACKLOG)?;
+        socket.set_nonblocking(true)?;
+        Ok(Listener { socket })
+    });
+    shared.collect()
 }
 
 fn listening(address: SocketAddr) -> io::Result<std::net::TcpListener> {

@@ -3,7 +3,7 @@
 //! It has clocks, the trait for disks, the opening of files that may be none, byte sizes,
 //! durations, dates and retry delays. It has seeded random numbers, networks of addresses, the
 //! limit of memory, and the names of HTTP's status codes. It has the error chain, local time, and
-//! five Linux system calls. Each private module is one of these; this file only names them.
+//! six Linux system calls. Each private module is one of these; this file only names them.
 //! Invariant: this crate uses no other of the workspace. It brings few packages, because nearly
 //! every crate builds it. Refuses: product nouns, tokio, the environment, and I/O other than files
 //! and those calls.
@@ -32,4 +32,6 @@ pub use random::{Random, mixed};
 pub use reason::reason_phrase;
 pub use size::{ByteSize, SizeError};
 pub use span::{Span, SpanError};
-pub use system::{cut_trains, end_with_reader, local_time, run_when_idle, unacknowledged};
+pub use system::{
+    cut_trains, end_with_reader, local_time, run_when_idle, take_passed, unacknowledged,
+};

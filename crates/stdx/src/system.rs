@@ -1,5 +1,6 @@
 //! Asks Linux for what no safe wrapper offers: idle scheduling, early write-back, UDP segmentation,
-//! unacknowledged bytes, local time. Also has a process end when its reader leaves.
+//! unacknowledged bytes, local time. Also has a process end when its reader leaves, and takes the
+//! descriptors that its starter left open.
 //!
 //! `run_when_idle` and `start_writing` are hints: their failures are ignored, and elsewhere they do
 //! nothing. The journal uses both by a measured decision (docs/decisions/events.md). `cut_trains`
@@ -12,7 +13,8 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::calendar::{CivilDate, TimeOfDay};
 
@@ -61,6 +63,31 @@ pub fn end_with_reader() {
     unsafe {
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
     }
+}
+
+/// The first descriptor that a service manager passes (sd_listen_fds(3)).
+const PASSED_FIRST: RawFd = 3;
+
+/// Takes the descriptors that a service manager has passed, in order. No process that is started
+/// from here inherits them.
+///
+/// # Errors
+/// When one of them is not open, or they were taken before.
+pub fn take_passed(count: usize) -> io::Result<Vec<OwnedFd>> {
+    static TAKEN: AtomicBool = AtomicBool::new(false);
+    if TAKEN.swap(true, Ordering::Relaxed) {
+        return Err(io::Error::other("the passed descriptors are taken"));
+    }
+    let take = |descriptor: RawFd| {
+        // SAFETY: no memory is passed; a number that is no open descriptor is an error.
+        let outcome = unsafe { libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC) };
+        if outcome != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: it is open, by the protocol it is the callee's, and it is taken only once.
+        Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+    };
+    (PASSED_FIRST..).take(count).map(take).collect()
 }
 
 /// Has the kernel cut what is sent through a UDP socket into datagrams of so many bytes, the last

@@ -12,6 +12,7 @@
 //! A new command also needs an arm in `main.rs`, and CONTRIBUTING.md's recipe has the rest.
 //! Never here: what a command does.
 
+mod about;
 mod admin;
 mod audit;
 mod config_file;
@@ -27,6 +28,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand};
 
+pub(crate) use about::{CompletionsArgs, ManualArgs, VersionArgs};
 pub(crate) use admin::AdminArgs;
 pub(crate) use audit::AuditArgs;
 pub(crate) use config_file::{ConfigArgs, FileArgs};
@@ -51,6 +53,11 @@ with `tidegate serve`.
 Environment: TIDEGATE_LOG filters the log on stderr (info, debug, or by module); \
 TIDEGATE_ADMIN_TOKEN is the admin token.
 Exit codes: 0 done, 1 failed, 2 wrong usage, 78 wrong configuration.";
+
+const COMPLETIONS_EXAMPLE: &str = "\
+Examples: tidegate completions bash > ~/.local/share/bash-completion/completions/tidegate
+          tidegate completions zsh > \"${fpath[1]}/_tidegate\"
+          tidegate completions fish > ~/.config/fish/completions/tidegate.fish";
 
 const REFERENCE_EXAMPLE: &str = "\
 Examples: tidegate config reference route
@@ -118,6 +125,13 @@ pub(crate) enum Command {
     /// Measure latencies, and say what they are made of.
     #[command(subcommand)]
     Lab(LabCommand),
+    /// Print what a shell needs to complete commands and options.
+    #[command(after_help = COMPLETIONS_EXAMPLE)]
+    Completions(CompletionsArgs),
+    /// Write the manual: a page for each command, as man page and as Markdown.
+    Manual(ManualArgs),
+    /// Say which version this is, and what it is built of.
+    Version(VersionArgs),
 }
 
 /// How to run the demo.

@@ -25,11 +25,14 @@ use crate::cli::{AdminArgs, ConfigCommand, ProfilesCommand, RolloutCommand};
 use crate::client::{Client, ClientRequest, NotListening};
 use crate::config::{self, Plan};
 use crate::environment;
-use crate::hint::{Hint, STILL_REACHED};
+use crate::hint::{self, Hint, STILL_REACHED};
+use crate::orphans;
 use crate::output;
 use crate::overrides;
+use crate::passed::PassedSockets;
 use crate::profile_build::ProfileBuild;
 use crate::serve;
+use crate::service_manager;
 use crate::signals::{EndSignals, Hangup};
 use crate::wrong_config::WrongConfig;
 
@@ -56,14 +59,20 @@ pub(crate) const NO_TOKEN: Hint = Hint(
 
 /// `tidegate serve`
 pub(crate) fn serve(file: &Path) -> Result<()> {
+    let passed = PassedSockets::take()?;
+    // Before all that takes time: process 1 gets no signal that it has not asked for.
+    let mut signals = EndSignals::install(Hangup::ReadsNothing)?;
+    orphans::reap_as_first()?;
     let plan = load(file)?;
     for note in notes::of(&plan) {
         tracing::warn!("{note}");
     }
-    let mut signals = EndSignals::install(Hangup::ReadsNothing)?;
-    let server = serve::start(plan)?;
-    tracing::info!(public = %server.public, admin = %server.admin, "serving");
+    let server = serve::start(plan, passed).map_err(hint::about_files)?;
+    let (public, admin) = (server.public, server.admin);
+    tracing::info!(%public, %admin, "serving");
+    service_manager::ready(&format!("serving on {public}, admin on {admin}"));
     signals.wait();
+    service_manager::stopping("finishing requests");
     server.stop()
 }
 

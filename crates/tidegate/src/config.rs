@@ -6,7 +6,8 @@
 //! Those of `[events]` are in `pipeline/src/config.rs`, and their defaults here.
 //! Invariant: every section is optional, and there is a plan only without a problem. All problems
 //! come out together, in the order of lines, each with line and key where known. Relative paths are
-//! taken from the file's directory.
+//! taken from `root`, which is the file's directory unless the file says otherwise.
+//! Secrets that it names are put in before it is checked (`credentials.rs`).
 //! `PORT`, `MAX_WORKERS` and `TIMEOUT` give defaults; `TIDEGATE_ADMIN_TOKEN` wins over the file.
 //! `sinks::open` checks the addresses of sinks, and `commands/notes.rs` says which files are
 //! missing.
@@ -17,6 +18,7 @@
 
 pub(crate) mod agreement;
 mod audit;
+mod root;
 mod trusted;
 
 use std::fmt::Display;
@@ -42,6 +44,7 @@ use workers::config::{Defaults, PoolConfig};
 use self::agreement::threads;
 pub(crate) use self::audit::AuditConfig;
 
+use crate::credentials;
 use crate::environment;
 use crate::recorded::{self, Redaction};
 use crate::umask::Umask;
@@ -51,6 +54,9 @@ use crate::wrong_config::WrongConfig;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Config {
+    /// Directory where relative paths start, such as `/var/lib/tidegate`; default: that of this
+    /// file.
+    pub root: Option<String>,
     /// Name of this machine in sinks that several share; default: its host name.
     pub node: Option<String>,
     /// Permission bits that no file and no directory gets that Tidegate creates, in octal; default
@@ -112,7 +118,7 @@ const WINDOW_BYTES_MAX: u64 = 2_000_000_000;
 const PROFILES_LOOKED_AT: u64 = 1000;
 
 /// Keys at the top level, for the check of unknown ones.
-const KEYS: [&str; 2] = ["node", "umask"];
+const KEYS: [&str; 3] = ["root", "node", "umask"];
 
 /// Names of the sections, for the same check.
 pub(crate) const SECTIONS: [&str; 17] = [
@@ -203,7 +209,7 @@ pub(crate) struct KeepConfig {
 pub(crate) struct Plan {
     /// The configuration file.
     pub file: PathBuf,
-    /// Its folder; relative paths start there.
+    /// Where relative paths start: its folder, unless it names another.
     pub root: PathBuf,
     /// Permission bits that nothing gets that is created.
     pub umask: Umask,
@@ -275,8 +281,25 @@ pub(crate) fn load(path: &Path) -> Result<Plan, Vec<Problem>> {
         return Err(vec![Problem { line: 0, key: String::new(), message }]);
     }
     let root = path.parent().filter(|dir| !dir.as_os_str().is_empty());
-    let plan = check(&text, root.unwrap_or(Path::new(".")))?;
+    let (text, missing) = credentials::put_into(&text);
+    let plan = with_missing(check(&text, root.unwrap_or(Path::new("."))), missing)?;
     Ok(Plan { file: path.to_owned(), ..plan })
+}
+
+/// Adds the secrets that are missing to what is wrong; what else their lines have may come of that.
+fn with_missing(
+    checked: Result<Plan, Vec<Problem>>,
+    mut missing: Vec<Problem>,
+) -> Result<Plan, Vec<Problem>> {
+    if missing.is_empty() {
+        return checked;
+    }
+    let others = checked.err().unwrap_or_default();
+    let is_other = |problem: &Problem| missing.iter().all(|it| it.line != problem.line);
+    let others: Vec<Problem> = others.into_iter().filter(is_other).collect();
+    missing.extend(others);
+    missing.sort_by_key(|problem| problem.line);
+    Err(missing)
 }
 
 /// Reads the text of a configuration file, of whatever format.
@@ -348,6 +371,7 @@ struct NamedSection {
 pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     let mut document = Document::parse(text);
     document.known(&KEYS, &SECTIONS);
+    let root = &root::of(root, &mut document);
     let cores: CoresConfig = document.section("cores");
     let listen: ListenConfig = document.section("listen");
     let journal = document.has("journal").then(|| document.section::<JournalConfig>("journal"));

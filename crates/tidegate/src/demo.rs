@@ -22,6 +22,7 @@ use anyhow::{Context, Result};
 use crate::cli::DemoArgs;
 use crate::commands;
 use crate::config::Plan;
+use crate::passed::PassedSockets;
 use crate::serve;
 use crate::signals::{EndSignals, Hangup, WaitResult};
 use readers::Readers;
@@ -43,7 +44,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<()> {
     let mut signals = EndSignals::install(Hangup::Ends)?;
     let dir = TemporaryDir::make()?;
     let plan = plan(&dir.0, args)?;
-    let server = serve::start(plan)?;
+    let server = serve::start(plan, PassedSockets::default())?;
     let readers = match args.no_readers {
         true => None,
         false => Some(Arc::new(Readers::start(server.public, READERS, args.rate)?)),

@@ -4,7 +4,8 @@
 //! configuration. `LOG_LEVEL`, `JSON_LOGS` and those in capitals below are what images for Python
 //! APIs use, gunicorn's among them. Over `LOG_LEVEL` `TIDEGATE_LOG` wins, and over the others the
 //! configuration. `COLUMNS`, `NO_COLOR`, `TERM` and the locale say how to draw. `XDG_CONFIG_HOME`
-//! and `HOME` say where a user keeps configurations. The host's name is here, too.
+//! and `HOME` say where a user keeps configurations. The host's name is here, too. `NOTIFY_SOCKET`,
+//! `WATCHDOG_USEC`, `LISTEN_FDS` and `CREDENTIALS_DIRECTORY` come from a service manager.
 //! Invariant: an empty value is as none, and one of an image that cannot be read is an error. Only
 //! `TIDEGATE_LOG` is taken as it is; an unknown `LOG_LEVEL` is as none.
 //! What wins between variable and configuration, `config.rs` and the role's crate decide. A new
@@ -175,6 +176,36 @@ pub(crate) fn has_only_ascii() -> bool {
 pub(crate) fn config_dir() -> Option<PathBuf> {
     let dir = |name: &str| text(name).map(PathBuf::from).filter(|dir| dir.is_absolute());
     dir("XDG_CONFIG_HOME").or_else(|| dir("HOME").map(|home| home.join(".config")))
+}
+
+/// The socket of the service manager (`NOTIFY_SOCKET`, sd_notify(3)).
+pub(crate) fn notify_socket() -> Option<String> {
+    text("NOTIFY_SOCKET")
+}
+
+/// How often the service manager wants to hear from this process (`WATCHDOG_USEC`).
+pub(crate) fn watchdog() -> Option<Duration> {
+    let is_meant = text("WATCHDOG_PID").is_none_or(|pid| is_this_process(&pid));
+    let interval = text("WATCHDOG_USEC")?.parse().ok().map(Duration::from_micros);
+    interval.filter(|interval| is_meant && !interval.is_zero())
+}
+
+/// How many descriptors the service manager has passed to this process, and their names
+/// (`LISTEN_FDS`, `LISTEN_FDNAMES`, sd_listen_fds(3)).
+pub(crate) fn passed_descriptors() -> Option<(usize, Vec<String>)> {
+    let is_meant = text("LISTEN_PID").is_some_and(|pid| is_this_process(&pid));
+    let count = text("LISTEN_FDS")?.parse().ok().filter(|count| is_meant && *count > 0)?;
+    let names = text("LISTEN_FDNAMES").unwrap_or_default();
+    Some((count, names.split(':').filter(|name| !name.is_empty()).map(str::to_owned).collect()))
+}
+
+/// The folder of the secrets that the service manager hands over (`CREDENTIALS_DIRECTORY`).
+pub(crate) fn credentials_dir() -> Option<PathBuf> {
+    text("CREDENTIALS_DIRECTORY").map(PathBuf::from)
+}
+
+fn is_this_process(pid: &str) -> bool {
+    pid.parse() == Ok(std::process::id())
 }
 
 fn text(name: &str) -> Option<String> {

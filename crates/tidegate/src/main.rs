@@ -21,6 +21,7 @@ mod cli;
 mod client;
 mod commands;
 mod config;
+mod credentials;
 mod demo;
 mod descriptors;
 mod environment;
@@ -31,10 +32,13 @@ mod hint;
 mod holders;
 mod lab;
 mod log;
+mod manual;
 mod model;
+mod orphans;
 mod output;
 mod overrides;
 mod parts;
+mod passed;
 mod pgtop;
 mod ports;
 mod profile_build;
@@ -42,12 +46,14 @@ mod progress;
 mod record;
 mod recorded;
 mod serve;
+mod service_manager;
 mod signals;
 mod statsd;
 mod tap;
 mod traffic;
 mod umask;
 mod unpacked;
+mod version;
 mod workers;
 mod wrong_config;
 
@@ -97,6 +103,9 @@ fn main() -> ExitCode {
         Command::Pgtop(args) => pgtop::command(&args),
         Command::Audit(args) => audit::command(&args),
         Command::Lab(command) => lab::command(command),
+        Command::Completions(args) => manual::completions(&args),
+        Command::Manual(args) => manual::write(&args),
+        Command::Version(args) => version::command(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -113,7 +122,9 @@ fn only_prints(command: &Command) -> bool {
         | Command::Rollout(_)
         | Command::Explain(_)
         | Command::Audit(_)
-        | Command::Workers(_) => true,
+        | Command::Workers(_)
+        | Command::Completions(_)
+        | Command::Version(_) => true,
         Command::Profiles(command) => !matches!(command, ProfilesCommand::Build { .. }),
         Command::Statsd(args) => args.command.is_some(),
         Command::Events(command) => {
@@ -122,7 +133,11 @@ fn only_prints(command: &Command) -> bool {
         }
         // It passes over a closed pipe by itself.
         Command::Pgtop(args) => args.look.batch,
-        Command::Serve(_) | Command::Demo(_) | Command::Traffic(_) | Command::Lab(_) => false,
+        Command::Serve(_)
+        | Command::Demo(_)
+        | Command::Traffic(_)
+        | Command::Lab(_)
+        | Command::Manual(_) => false,
     }
 }
 

@@ -13,7 +13,7 @@
 //! Never here: what a part does (its crate), the adapters between roles (`ports.rs`, `workers.rs`),
 //! pages (`admin.rs`).
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -33,12 +33,14 @@ use serving::Models;
 use crate::admin;
 use crate::config::{JournalPlan, Plan, agreement};
 use crate::descriptors;
-use crate::hint::{Hint, TAKEN};
+use crate::hint::{self, Hint};
 use crate::overrides::Overrides;
 use crate::parts::Parts;
+use crate::passed::PassedSockets;
 use crate::ports::{JournalRecorder, Masking, ModelAnswers, ProfileLookup, WorkThreads, user_key};
 use crate::profile_build::{self, BuildStatus};
 use crate::record;
+use crate::service_manager::{Heart, Watchdog};
 use crate::statsd::{ConfigFile, Running};
 use crate::tap::Taps;
 use crate::workers::Pools;
@@ -81,10 +83,10 @@ pub(crate) struct Server {
 ///
 /// # Errors
 /// When an address is taken, or a directory cannot be written.
-pub(crate) fn start(mut plan: Plan) -> Result<Server> {
+pub(crate) fn start(mut plan: Plan, passed: PassedSockets) -> Result<Server> {
     let source = FileVersion::at(&plan.file).ok();
     let registry = Registry::default();
-    let addresses = Addresses::fitted(&mut plan);
+    let addresses = Addresses::fitted(&mut plan, passed);
     let (journal, early) = open_journal(plan.journal.as_ref(), &addresses)?;
     let profiles = open_profiles(&plan);
     let (delivers, losses) = (!plan.events.rollups.is_empty(), LossBook::new(&plan.losses()));
@@ -172,23 +174,24 @@ struct Listeners {
     admin: Vec<Listener>,
 }
 
-/// Where to listen.
+/// Where to listen, unless the sockets are passed.
 struct Addresses {
     public: SocketAddr,
     admin: SocketAddr,
+    passed: PassedSockets,
     edge_cores: usize,
 }
 
 impl Addresses {
     /// Returns the addresses of a plan, whose connections are fitted to the machine.
-    fn fitted(plan: &mut Plan) -> Self {
+    fn fitted(plan: &mut Plan, passed: PassedSockets) -> Self {
         descriptors::fit(&mut plan.gateway, plan.edge_cores);
-        Self { public: plan.public, admin: plan.admin, edge_cores: plan.edge_cores }
+        Self { public: plan.public, admin: plan.admin, passed, edge_cores: plan.edge_cores }
     }
 
     fn bind(&self) -> Result<Listeners> {
-        let public = bind(self.public, self.edge_cores)?;
-        Ok(Listeners { public, admin: bind(self.admin, 1)? })
+        let public = bind(self.public, (&self.passed.public, self.edge_cores))?;
+        Ok(Listeners { public, admin: bind(self.admin, (&self.passed.admin, 1))? })
     }
 }
 
@@ -200,16 +203,20 @@ fn start_cores(
     drain: &Drain,
 ) -> Result<Cores> {
     let mut admin = listeners.admin.into_iter();
+    let mut watchdog = Watchdog::wanted();
     let limits = parts.gateway.plan.limits.connections.clone();
     let core = |public: Listener| {
         let recorder = journal.zip(parts.journal.as_ref());
         let recorder = recorder.map(|(plan, journal)| JournalRecorder::new(journal.lane(), plan));
         let (parts, token) = (Arc::clone(parts), token.clone());
         let (admin, limits) = (admin.next(), limits.clone());
-        Core { public, limits, admin, recorder, parts, token, draining: drain.draining() }
+        let heart = watchdog.as_mut().map(Watchdog::heart);
+        Core { public, limits, admin, recorder, parts, token, heart, draining: drain.draining() }
     };
     let cores: Vec<Core> = listeners.public.into_iter().map(core).collect();
-    Ok(Cores::start("edge", cores, |number, core| core.run(number))?)
+    let cores = Cores::start("edge", cores, |number, core| core.run(number))?;
+    watchdog.map(Watchdog::start).transpose()?;
+    Ok(cores)
 }
 
 impl Server {
@@ -254,12 +261,17 @@ struct Core {
     recorder: Option<JournalRecorder>,
     parts: Arc<Parts>,
     token: Option<String>,
+    /// What shows that this thread gets on.
+    heart: Option<Heart>,
     draining: chassis::Draining,
 }
 
 impl Core {
     async fn run(self, number: usize) {
         let gateway = Arc::clone(&self.parts.gateway);
+        if let Some(heart) = self.heart {
+            tokio::task::spawn_local(heart.beat());
+        }
         if number == 0 {
             probe_all(&gateway, &self.draining);
         }
@@ -281,10 +293,15 @@ impl Core {
     }
 }
 
-/// Binds one listener a core.
-fn bind(address: SocketAddr, cores: usize) -> Result<Vec<Listener>> {
-    let listeners = chassis::bind(address, cores);
-    listeners.with_context(|| format!("listen on `{address}`")).context(TAKEN)
+/// Binds one listener a core, or shares the sockets that are passed instead.
+fn bind(address: SocketAddr, (passed, cores): (&[TcpListener], usize)) -> Result<Vec<Listener>> {
+    if !passed.is_empty() {
+        return chassis::share(passed, cores).context("listen on the passed sockets");
+    }
+    chassis::bind(address, cores).map_err(|error| {
+        let hint = hint::of_bind(&error);
+        anyhow::Error::new(error).context(format!("listen on `{address}`")).context(hint)
+    })
 }
 
 fn start_statsd(

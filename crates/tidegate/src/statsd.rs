@@ -25,6 +25,8 @@ use statsd::{Flavour, ServerState, SocketStatus, StatsdError, StatsdServer, plan
 use crate::cli::{StatsdArgs, StatsdCommand};
 use crate::hint::{STATSD_TAKEN, TAKEN};
 use crate::holders;
+use crate::orphans;
+use crate::service_manager;
 use crate::signals::{EndSignals, Hangup};
 pub(crate) use plan::{is_legacy, of_file, of_tidegate_file};
 pub(crate) use reload::ConfigFile;
@@ -55,6 +57,7 @@ pub(crate) fn run(args: StatsdArgs) -> Result<()> {
     let wider = umask.wider(&holders::of_statsd(&plan));
     wider.iter().for_each(|note| tracing::warn!("{note}"));
     let mut signals = EndSignals::install(Hangup::Ignored)?;
+    orphans::reap_as_first()?;
     let flavour_read = plan.flavour;
     if flavour.is_none() && flavour_read != Flavour::Native {
         let (file, flavour) = (file.display(), flavour_read.name());
@@ -71,7 +74,9 @@ pub(crate) fn run(args: StatsdArgs) -> Result<()> {
         // Whoever starts statsd waits for these words.
         println!("server is up");
     }
+    service_manager::ready("receiving samples");
     signals.wait();
+    service_manager::stopping("flushing");
     running.end();
     Ok(())
 }

@@ -67,7 +67,12 @@ def size_of(tensors: list[Any]) -> int:
 
 def refuse_small_memory(needed: int) -> None:
     """Raises before PyTorch fills /dev/shm, which would end the process with a bus error."""
-    found = os.statvfs(SHARED_MEMORY)
+    try:
+        found = os.statvfs(SHARED_MEMORY)
+    except FileNotFoundError:
+        raise MemoryError(
+            f"share model: there is no {SHARED_MEMORY}; mount a tmpfs of the model's size there"
+        ) from None
     free = found.f_bavail * found.f_frsize
     if needed > free:
         mega = math.ceil(needed / 1e6)

@@ -31,7 +31,8 @@ pub(crate) struct AuditConfig {
 /// What is wrong with the section.
 pub(super) fn of_text(text: &str, root: &Path) -> Result<Options, Vec<Problem>> {
     let mut document = Document::parse(text);
-    let options = check(root, &mut document);
+    let root = super::root::of(root, &mut document);
+    let options = check(&root, &mut document);
     let problems = document.into_problems();
     if problems.is_empty() { Ok(options) } else { Err(problems) }
 }

@@ -34,11 +34,13 @@ use stdx::RealDisk;
 
 use super::running::{self, RunningPipeline};
 use super::{losses, open};
-use crate::commands;
+use crate::commands::{self, counted};
 use crate::config::Plan;
 use crate::holders;
+use crate::orphans;
 use crate::profile_build;
 use crate::progress::Progress;
+use crate::service_manager;
 use crate::signals::{EndSignals, Hangup};
 
 const LOSSES_HINT: &str = "the rest is delivered; hint: `tidegate events losses` lists them";
@@ -68,6 +70,7 @@ pub(super) fn command(
         wider.iter().for_each(|note| tracing::warn!("{note}"));
     }
     let mut signals = EndSignals::install(Hangup::ReadsNothing)?;
+    orphans::reap_as_first()?;
     let losses = Arc::new(LossBook::new(&plan.losses()));
     let specs = specs(&plan, &losses, once.is_some());
     // Not waited for at the end: a build that dies leaves nothing behind.
@@ -93,8 +96,14 @@ pub(super) fn command(
     let running = running::start(setups)?;
     let stops: Vec<_> = running.iter().map(RunningPipeline::stop).collect();
     let stop_all = stops.clone();
+    if !supervised {
+        service_manager::ready(&format!("delivering, {}", counted(stops.len() as u64, "pipeline")));
+    }
     std::thread::spawn(move || {
         signals.wait();
+        if !supervised {
+            service_manager::stopping("committing what was counted");
+        }
         stop_all.iter().for_each(StopSignal::request);
     });
     if supervised {

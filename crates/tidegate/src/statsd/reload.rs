@@ -17,6 +17,7 @@ use parking_lot::Mutex;
 use signal_hook::consts::SIGHUP;
 use statsd::{ServerState, plan::Plan};
 
+use crate::service_manager;
 use crate::wrong_config::WrongConfig;
 
 /// Makes a plan of what the file says by now.
@@ -78,14 +79,14 @@ impl Poll for Reload {
         if !has_sighup && !has_changed {
             return;
         }
-        match (self.read)() {
+        service_manager::reloading(|| match (self.read)() {
             Ok(plan) => self.state.reload(plan),
             Err(error) => {
                 let wrong = error.downcast_ref::<WrongConfig>();
                 let error = wrong.map_or_else(|| format!("{error:#}"), WrongConfig::on_one_line);
                 tracing::error!("the configuration was read again and stays as it was: {error}");
             }
-        }
+        });
     }
 
     fn verify(&self, _stop: &Stop) {}

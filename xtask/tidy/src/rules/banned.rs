@@ -47,10 +47,14 @@ const TERMINAL: Where = Where::ProductCodeBut(&[
     "crates/testkit/",
     // What it prints is for cargo.
     "crates/workers/build.rs",
+    "crates/tidegate/build.rs",
 ]);
 // Cargo tells a build script where to write by the environment alone.
-const ENVIRONMENT: Where =
-    Where::AllBut(&["crates/tidegate/src/environment.rs", "crates/workers/build.rs"]);
+const ENVIRONMENT: Where = Where::AllBut(&[
+    "crates/tidegate/src/environment.rs",
+    "crates/tidegate/build.rs",
+    "crates/workers/build.rs",
+]);
 
 // The umask keeps what is created from others: crates/tidegate/src/umask.rs.
 const MODES: Where = Where::ProductCodeBut(&[

@@ -1,0 +1,78 @@
+//! Claims about the units in `packaging/systemd`: systemd takes them, and they are as closed as
+//! docs/DEPLOYING.md says. Started by systemd they are in `cargo xtask package try`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use testkit::{Absent, TempDir, require};
+
+use crate::running::BINARY;
+
+/// What the package puts there.
+const INSTALLED: &str = "/usr/bin/tidegate";
+/// The version whose figures the documentation has.
+const MEASURED_BY: &str = "systemd 252 ";
+/// Ten times the exposure that no service may exceed.
+const THRESHOLD: &str = "--threshold=15";
+
+fn analyze() -> Command {
+    Command::new(require("systemd-analyze", Absent::Panic).unwrap())
+}
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Copies the units whose names end so, with the program where it is here.
+fn units(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
+    let mut units = Vec::new();
+    for entry in fs::read_dir(project().join("packaging/systemd")).unwrap() {
+        let unit = entry.unwrap().path();
+        if unit.extension().is_some_and(|end| endings.iter().any(|it| end == *it)) {
+            let text = fs::read_to_string(&unit).unwrap().replace(INSTALLED, BINARY);
+            let copy = folder.join(unit.file_name().unwrap());
+            fs::write(&copy, text).unwrap();
+            units.push(copy);
+        }
+    }
+    units.sort();
+    units
+}
+
+#[test]
+fn systemd_has_nothing_to_say_against_a_unit() {
+    let folder = TempDir::new().unwrap();
+    let units = units(folder.path(), &["service", "socket"]);
+    assert_eq!(units.len(), 5, "{units:?}");
+    let output = analyze().args(["verify", "--man=no"]).args(&units).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{said}");
+    // Units of this machine may be worse.
+    let of_ours: Vec<&str> = said.lines().filter(|line| line.contains("tidegate")).collect();
+    assert_eq!(of_ours, [""; 0]);
+}
+
+#[test]
+fn each_service_is_as_exposed_as_the_documentation_says() {
+    let folder = TempDir::new().unwrap();
+    let page = fs::read_to_string(project().join("docs/DEPLOYING.md")).unwrap();
+    let version = analyze().arg("--version").output().unwrap();
+    let is_comparable = version.stdout.starts_with(MEASURED_BY.as_bytes());
+    if !is_comparable {
+        testkit::skip("figures of exposure are compared with those of systemd 252 only");
+    }
+    for unit in units(folder.path(), &["service"]) {
+        let mut command = analyze();
+        command.args(["security", "--offline=yes", "--no-pager", THRESHOLD]).arg(&unit);
+        let output = command.output().unwrap();
+        let table = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{table}");
+        let name = unit.file_name().unwrap().to_str().unwrap();
+        let (_, level) = table.rsplit_once(&format!("level for {name}: ")).unwrap();
+        let level = level.split(' ').next().unwrap();
+        let row = format!("| `{name}` | {level} |");
+        let is_said = !is_comparable || page.contains(&row);
+        assert!(is_said, "docs/DEPLOYING.md has no row `{row}`\n{table}");
+    }
+}

@@ -1,0 +1,116 @@
+//! Makes packages of Tidegate and tries them: `cargo xtask package deb`, `cargo xtask package try`.
+//!
+//! A package is made of a program that is built: by default the release build, with the commit in
+//! it, else what `--binary` names. It is tried on a clean Debian under systemd.
+//! Elsewhere: what is in the package, and the trial, which are scripts of `packaging/deb`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::checkout::{execute, root};
+
+/// Where packages are made.
+const PACKAGES: &str = "target/package";
+/// Where the Debian of the trial is kept.
+const TRIAL: &str = "target/package-try";
+/// Levels of xz: of a package for others, and of one that is only looked at.
+const LEVELS: [&str; 2] = ["6", "0"];
+
+/// What may follow `package deb` and `package try`.
+#[derive(Debug, Default)]
+struct PackageOptions {
+    binary: Option<PathBuf>,
+    to: Option<PathBuf>,
+    quick: bool,
+}
+
+/// Makes the Debian package, and says where it is.
+pub(crate) fn deb(arguments: &[&str]) -> Result<()> {
+    let package = build(&read(arguments)?)?;
+    println!("{}", package.display());
+    Ok(())
+}
+
+/// Makes the Debian package, and tries it.
+pub(crate) fn try_out(arguments: &[&str]) -> Result<()> {
+    let package = build(&read(arguments)?)?;
+    let mut trial = script("try.sh");
+    execute(trial.arg(package).arg(root().join(TRIAL)))
+}
+
+fn read(arguments: &[&str]) -> Result<PackageOptions> {
+    let mut options = PackageOptions::default();
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        let mut path = || arguments.next().map(PathBuf::from).context("it wants a path");
+        match *argument {
+            "--quick" => options.quick = true,
+            "--binary" => options.binary = Some(path().context("--binary")?),
+            "--to" => options.to = Some(path().context("--to")?),
+            other => bail!("`{other}` is none of --binary PATH, --to DIR, --quick"),
+        }
+    }
+    Ok(options)
+}
+
+fn build(options: &PackageOptions) -> Result<PathBuf> {
+    let binary = match &options.binary {
+        Some(binary) => absolute(binary)?,
+        None => release()?,
+    };
+    let dir = options.to.clone().unwrap_or_else(|| root().join(PACKAGES));
+    fs::create_dir_all(&dir).with_context(|| format!("making `{}`", dir.display()))?;
+    let (dir, version) = (absolute(&dir)?, version()?);
+    let level = LEVELS[usize::from(options.quick)];
+    execute(script("build.sh").arg(binary).arg(&dir).args([&version, level]))?;
+    let of_version = format!("tidegate_{version}_");
+    let mut packages = fs::read_dir(&dir)?.filter_map(|entry| Some(entry.ok()?.path()));
+    let is_ours = |package: &PathBuf| {
+        let name = package.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.starts_with(&of_version) && name.ends_with(".deb")
+    };
+    packages.find(is_ours).context("no package was made")
+}
+
+fn absolute(path: &Path) -> Result<PathBuf> {
+    path.canonicalize().with_context(|| format!("there is no `{}`", path.display()))
+}
+
+fn script(name: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.arg(root().join("packaging/deb").join(name));
+    command
+}
+
+/// The version of the workspace.
+fn version() -> Result<String> {
+    let text = fs::read_to_string(root().join("Cargo.toml")).context("reading `Cargo.toml`")?;
+    let (_, section) = text.split_once("[workspace.package]").context("no [workspace.package]")?;
+    let version = section.lines().find_map(|line| line.strip_prefix("version = \""));
+    let version = version.and_then(|rest| rest.strip_suffix('"')).context("no version")?;
+    Ok(version.to_owned())
+}
+
+/// Builds the program for others; the commit is in it where the checkout has nothing else.
+fn release() -> Result<PathBuf> {
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--release", "--locked", "--package", "tidegate"]).current_dir(root());
+    if let Some(commit) = commit() {
+        cargo.env("TIDEGATE_COMMIT", commit);
+    }
+    execute(&mut cargo)?;
+    absolute(&root().join("target/release/tidegate"))
+}
+
+fn commit() -> Option<String> {
+    let answer = |words: &[&str]| {
+        let output = Command::new("git").args(words).current_dir(root()).output().ok()?;
+        let text = String::from_utf8(output.stdout).ok()?;
+        output.status.success().then(|| text.trim().to_owned())
+    };
+    let commit = answer(&["rev-parse", "HEAD"])?;
+    answer(&["status", "--porcelain"])?.is_empty().then_some(commit)
+}
