@@ -61,8 +61,8 @@ usage: cargo xtask COMMAND
                           killed, stopped, hung and leaking Python workers, changing code
     soak models [--minutes N] [--seed S] [--clients N] [--release]
                           models whose files change and break while light and heavy ones are asked
-    package deb [--binary PATH] [--to DIR] [--quick]
-                          make the Debian package, of the release build or of PATH;
+    package deb|wheel [--binary PATH] [--to DIR] [--quick]
+                          make the Debian package or the wheel, of the release build or of PATH;
                           --quick compresses little
     package try [OPTIONS] make it with these options, and install, use, upgrade and purge it on a
                           clean Debian under systemd, as root
@@ -112,6 +112,7 @@ fn dispatch(words: &[&str]) -> Result<bool> {
         ["fuzz", arguments @ ..] => fuzz::run(arguments)?,
         ["mutants", arguments @ ..] => tidy::hand_over("mutants", arguments)?,
         ["package", "deb", arguments @ ..] => package::deb(arguments)?,
+        ["package", "wheel", arguments @ ..] => package::by_script("wheel.py", arguments)?,
         ["package", "try", arguments @ ..] => package::try_out(arguments)?,
         ["test-engines"] => engines::run()?,
         ["soak", "lab"] => soak::whole_lab(&["lab"])?,

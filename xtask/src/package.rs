@@ -1,8 +1,9 @@
-//! Makes packages of Tidegate and tries them: `cargo xtask package deb`, `cargo xtask package try`.
+//! Makes packages of Tidegate and tries them: `cargo xtask package deb`, `wheel`, `image`, `try`.
 //!
 //! A package is made of a program that is built: by default the release build, with the commit in
-//! it, else what `--binary` names. It is tried on a clean Debian under systemd.
-//! Elsewhere: what is in the package, and the trial, which are scripts of `packaging/deb`.
+//! it, else what `--binary` names. The Debian package is tried on a clean Debian under systemd.
+//! Elsewhere: what is in a package, and the trial, which are scripts of `packaging/deb` and
+//! `packaging/make`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ const TRIAL: &str = "target/package-try";
 /// Levels of xz: of a package for others, and of one that is only looked at.
 const LEVELS: [&str; 2] = ["6", "0"];
 
-/// What may follow `package deb` and `package try`.
+/// What may follow `package deb` and the others.
 #[derive(Debug, Default)]
 struct PackageOptions {
     binary: Option<PathBuf>,
@@ -34,11 +35,36 @@ pub(crate) fn deb(arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
+/// Makes what a script of `packaging/make` makes, and says where it is.
+pub(crate) fn by_script(name: &str, arguments: &[&str]) -> Result<()> {
+    let options = read(arguments)?;
+    let (binary, dir) = options.places()?;
+    let mut python = Command::new("python3");
+    python.arg(root().join("packaging/make").join(name)).arg(binary).arg(dir).arg(version()?);
+    if options.quick {
+        python.arg("--quick");
+    }
+    execute(&mut python)
+}
+
 /// Makes the Debian package, and tries it.
 pub(crate) fn try_out(arguments: &[&str]) -> Result<()> {
     let package = build(&read(arguments)?)?;
     let mut trial = script("try.sh");
     execute(trial.arg(package).arg(root().join(TRIAL)))
+}
+
+impl PackageOptions {
+    /// The program, which may have to be built, and where the package goes.
+    fn places(&self) -> Result<(PathBuf, PathBuf)> {
+        let binary = match &self.binary {
+            Some(binary) => absolute(binary)?,
+            None => release()?,
+        };
+        let dir = self.to.clone().unwrap_or_else(|| root().join(PACKAGES));
+        fs::create_dir_all(&dir).with_context(|| format!("making `{}`", dir.display()))?;
+        Ok((binary, absolute(&dir)?))
+    }
 }
 
 fn read(arguments: &[&str]) -> Result<PackageOptions> {
@@ -57,13 +83,7 @@ fn read(arguments: &[&str]) -> Result<PackageOptions> {
 }
 
 fn build(options: &PackageOptions) -> Result<PathBuf> {
-    let binary = match &options.binary {
-        Some(binary) => absolute(binary)?,
-        None => release()?,
-    };
-    let dir = options.to.clone().unwrap_or_else(|| root().join(PACKAGES));
-    fs::create_dir_all(&dir).with_context(|| format!("making `{}`", dir.display()))?;
-    let (dir, version) = (absolute(&dir)?, version()?);
+    let ((binary, dir), version) = (options.places()?, version()?);
     let level = LEVELS[usize::from(options.quick)];
     execute(script("build.sh").arg(binary).arg(&dir).args([&version, level]))?;
     let of_version = format!("tidegate_{version}_");
