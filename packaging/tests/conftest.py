@@ -71,16 +71,23 @@ def render(run_helm) -> Callable[..., list[Object]]:
 @contextmanager
 def serving(program: Path, config: Path, **environment: str) -> Iterator[str]:
     """A server that runs; hands out the port of its admin listener."""
-    command = [program, "serve", "-c", config]
+    with answering([program, "serve", "-c", config], **environment) as (_, admin):
+        yield admin
+
+
+@contextmanager
+def answering(command: list[str | Path], **environment: str) -> Iterator[tuple[str, str]]:
+    """A server that a command starts; hands out the ports of its public and admin listeners."""
     env = os.environ | environment
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=env)
     try:
         assert server.stderr
         lines = []
-        while not (found := re.search(r" serving .* admin=\S+:(\d+)", "".join(lines))):
+        ports = r" serving public=\S+:(\d+) admin=\S+:(\d+)"
+        while not (found := re.search(ports, "".join(lines))):
             lines.append(server.stderr.readline())
             assert lines[-1], "the server did not start: " + "".join(lines)
-        yield found[1]
+        yield found[1], found[2]
     finally:
         server.terminate()
         server.communicate(timeout=60)

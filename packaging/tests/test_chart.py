@@ -35,7 +35,7 @@ def container(objects: list[Object]) -> Object:
 
 
 def texts(objects: list[Object]) -> dict[str, str]:
-    """What is mounted: the configuration and the health script."""
+    """What is mounted: the configuration."""
     for one in objects:
         texts = one.get("data") or one.get("stringData") or {}
         if "tidegate.toml" in texts:
@@ -263,3 +263,16 @@ def test_the_readme_has_each_value_with_its_default() -> None:
     expected = {key: json.dumps(default) for key, default in leaves(values, schema).items()}
     expected["config"] = "values.yaml"
     assert told == expected
+
+
+def test_the_probes_ask_the_admin_listener_of_the_configuration(render, tidegate) -> None:
+    for told, asked in [("0.0.0.0:9", "0.0.0.0:9"), ("localhost:9", "127.0.0.1:9")]:
+        config = f'[listen]\nadmin = "{told}"\n'
+        found = container(
+            render("--set-string", f"config={config}", "--set", f"admin.token={'t' * 16}")
+        )
+        command = found["livenessProbe"]["exec"]["command"]
+        assert command == ["tidegate", "health", "live", "--admin", asked]
+        # Nothing listens there; wrong usage would be exit code 2.
+        run = subprocess.run([tidegate, *command[1:]], capture_output=True, text=True)
+        assert run.returncode == 1, run.stderr

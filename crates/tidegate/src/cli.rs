@@ -29,7 +29,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, Parser, Subcommand};
 
 pub(crate) use about::{CompletionsArgs, ManualArgs, VersionArgs};
-pub(crate) use admin::AdminArgs;
+pub(crate) use admin::{AdminArgs, HealthArgs};
 pub(crate) use audit::AuditArgs;
 pub(crate) use config_file::{ConfigArgs, FileArgs};
 pub(crate) use events::{
@@ -110,6 +110,8 @@ pub(crate) enum Command {
     /// Say what a request gets and why: route, user, decision, cache, each score in parts.
     #[command(after_help = explain::EXAMPLE)]
     Explain(ExplainArgs),
+    /// Ask a running server whether it lives or is ready; exit code 1 when not.
+    Health(HealthArgs),
     /// Show a running server's Python workers, replace them, or reload their app.
     #[command(subcommand)]
     Workers(WorkersCommand),

@@ -22,7 +22,7 @@ use profiles::ProfilesError;
 use serde_json::{Value, json};
 
 use crate::cli::{AdminArgs, ConfigCommand, ProfilesCommand, RolloutCommand};
-use crate::client::{Client, ClientRequest, NotListening};
+use crate::client::{Client, ClientReply, ClientRequest, NotListening};
 use crate::config::{self, Plan};
 use crate::environment;
 use crate::hint::{self, Hint, STILL_REACHED};
@@ -237,17 +237,13 @@ pub(crate) fn ask_admin(
 /// # Errors
 /// When no server is there, and when it refuses.
 pub(crate) fn ask_admin_at(
-    (address, token): (SocketAddr, Option<String>),
+    listener: (SocketAddr, Option<String>),
     method: &str,
     path: &str,
     body: &[u8],
 ) -> Result<String> {
-    let fields = token.map(|token| ("authorization", format!("Bearer {token}")));
-    let call = ClientRequest { method, target: path, fields: fields.as_slice(), body };
-    let reply = Client::new(address).send(call).map_err(|error| match error {
-        error if error.is::<NotListening>() => error.context(NOT_THERE),
-        error => error,
-    })?;
+    let address = listener.0;
+    let reply = send_admin(listener, method, path, body)?;
     let text = String::from_utf8_lossy(&reply.body);
     if reply.status != 200 {
         let parsed: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -260,6 +256,24 @@ pub(crate) fn ask_admin_at(
         });
     }
     Ok(text.into_owned())
+}
+
+/// Any answer of the listener at an address.
+///
+/// # Errors
+/// When no server is there.
+pub(crate) fn send_admin(
+    (address, token): (SocketAddr, Option<String>),
+    method: &str,
+    path: &str,
+    body: &[u8],
+) -> Result<ClientReply> {
+    let fields = token.map(|token| ("authorization", format!("Bearer {token}")));
+    let call = ClientRequest { method, target: path, fields: fields.as_slice(), body };
+    Client::new(address).send(call).map_err(|error| match error {
+        error if error.is::<NotListening>() => error.context(NOT_THERE),
+        error => error,
+    })
 }
 
 /// A count with its noun: `1 row`, `2 rows`.

@@ -28,6 +28,7 @@ mod environment;
 mod events;
 mod exit;
 mod explain;
+mod health;
 mod hint;
 mod holders;
 mod lab;
@@ -96,6 +97,7 @@ fn main() -> ExitCode {
         Command::Model(command) => model::run(command),
         Command::Rollout(command) => commands::rollout(command),
         Command::Explain(args) => explain::command(&args),
+        Command::Health(args) => health::command(&args),
         Command::Workers(command) => workers::command(command),
         Command::Statsd(args) => statsd::run(args),
         Command::Events(command) => events::command(command),
@@ -122,6 +124,7 @@ fn only_prints(command: &Command) -> bool {
         | Command::Rollout(_)
         | Command::Explain(_)
         | Command::Audit(_)
+        | Command::Health(_)
         | Command::Workers(_)
         | Command::Completions(_)
         | Command::Version(_) => true,

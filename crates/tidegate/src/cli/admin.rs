@@ -1,4 +1,4 @@
-//! Declares which running server a command asks.
+//! Declares which running server a command asks, and the arguments of `tidegate health`.
 
 use std::path::PathBuf;
 
@@ -14,4 +14,16 @@ pub(crate) struct AdminArgs {
     /// The server's configuration, which has its admin address and token.
     #[arg(short, long, value_name = "FILE", conflicts_with = "admin")]
     pub config: Option<PathBuf>,
+}
+
+/// What of a server's health is asked.
+#[derive(Debug, Args)]
+pub(crate) struct HealthArgs {
+    /// `live`: the process answers. `ready`: everybody can be answered; else the reasons.
+    #[arg(value_name = "live|ready", value_parser = ["live", "ready"])]
+    #[arg(hide_possible_values = true)]
+    pub page: String,
+    /// Which server.
+    #[command(flatten)]
+    pub admin: AdminArgs,
 }

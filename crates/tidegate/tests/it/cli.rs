@@ -20,6 +20,7 @@ fn every_command_explains_itself() {
         &["profiles", "build", "--help"],
         &["model", "score", "--help"],
         &["rollout", "set", "--help"],
+        &["health", "--help"],
         &["lab", "probe", "--help"],
         &["traffic", "--help"],
     ] {
@@ -35,6 +36,7 @@ fn wrong_usage_is_exit_code_2() {
     assert_eq!(run(&["serv"], folder.path()).0, 2);
     assert_eq!(run(&["config", "check", "--nonsense"], folder.path()).0, 2);
     assert_eq!(run(&["rollout", "set"], folder.path()).0, 2);
+    assert_eq!(run(&["health", "well"], folder.path()).0, 2);
     assert_eq!(run(&["rollout", "set", "--kill", "perhaps"], folder.path()).0, 2);
 }
 

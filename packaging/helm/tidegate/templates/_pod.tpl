@@ -104,9 +104,6 @@ volumeMounts:
     mountPath: /var/lib/tidegate/tidegate.toml
     subPath: tidegate.toml
     readOnly: true
-  - name: config
-    mountPath: /etc/tidegate
-    readOnly: true
   - name: tmp
     mountPath: /tmp
   {{- if .Values.sharedMemory.size }}

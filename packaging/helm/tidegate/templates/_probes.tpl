@@ -1,6 +1,6 @@
 {{- /* Probes from within the pod: the admin listener may be loopback, and its token stays secret. */ -}}
 {{- define "tidegate.probes" -}}
-{{- $port := include "tidegate.portOf" (include "tidegate.admin" .) -}}
+{{- $admin := include "tidegate.admin" . | replace "localhost:" "127.0.0.1:" -}}
 {{- $starts := div .Values.probes.startupSeconds .Values.probes.periodSeconds -}}
 {{- $pages := dict "startup" "live" "readiness" .Values.probes.readiness "liveness" "live" -}}
 {{- $failures := dict "startup" (max 1 $starts) "readiness" .Values.probes.readinessFailures "liveness" .Values.probes.livenessFailures -}}
@@ -8,7 +8,7 @@
 {{- if $index }}{{ "\n" }}{{ end -}}
 {{ $probe }}Probe:
   exec:
-    command: [bash, /etc/tidegate/health.sh, {{ index $pages $probe }}, {{ $port | quote }}]
+    command: [tidegate, health, {{ index $pages $probe }}, --admin, {{ $admin | quote }}]
   periodSeconds: {{ $.Values.probes.periodSeconds }}
   timeoutSeconds: {{ $.Values.probes.timeoutSeconds }}
   failureThreshold: {{ index $failures $probe }}
