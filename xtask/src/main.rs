@@ -64,6 +64,8 @@ usage: cargo xtask COMMAND
     package deb|wheel [--binary PATH] [--to DIR] [--quick]
                           make the Debian package or the wheel, of the release build or of PATH;
                           --quick compresses little
+    package image [--binary PATH] [--to DIR] [--quick]
+                          make the images `tidegate` and `tidegate-python`, without Docker
     package try [OPTIONS] make it with these options, and install, use, upgrade and purge it on a
                           clean Debian under systemd, as root
     test-engines          set up Kafka, ClickHouse and FerretDB, and run the long tests on them
@@ -113,6 +115,7 @@ fn dispatch(words: &[&str]) -> Result<bool> {
         ["mutants", arguments @ ..] => tidy::hand_over("mutants", arguments)?,
         ["package", "deb", arguments @ ..] => package::deb(arguments)?,
         ["package", "wheel", arguments @ ..] => package::by_script("wheel.py", arguments)?,
+        ["package", "image", arguments @ ..] => package::by_script("images.py", arguments)?,
         ["package", "try", arguments @ ..] => package::try_out(arguments)?,
         ["test-engines"] => engines::run()?,
         ["soak", "lab"] => soak::whole_lab(&["lab"])?,

@@ -55,7 +55,7 @@ struct Need {
     stage: Stage,
 }
 
-const NEEDS: [Need; 28] = [
+const NEEDS: [Need; 31] = [
     need("C compiler", "command -v cc", "gcc", Stage::Test),
     need("C library headers", LINKS_C, "libc6-dev", Stage::Test),
     // librdkafka's own build asks for both.
@@ -80,6 +80,9 @@ const NEEDS: [Need; 28] = [
     need("zsh", "command -v zsh", "zsh", Stage::Test),
     need("fish", "command -v fish", "fish", Stage::Test),
     need("systemd's tools", SYSTEMD, "systemd", Stage::Test),
+    need("Debian's Python", "test -L /usr/bin/python3", "python3", Stage::Test),
+    need("skopeo", "command -v skopeo", "skopeo", Stage::Test),
+    need("umoci", "command -v umoci", "umoci", Stage::Test),
     need("HAProxy", "command -v haproxy", "haproxy", Stage::Bench),
     need("wrk", "command -v wrk", "wrk", Stage::Bench),
     need("collectd", "command -v collectd", "collectd-core", Stage::Bench),

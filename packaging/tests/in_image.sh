@@ -1,0 +1,22 @@
+# in_image.sh ROOT FILES: becomes `tidegate serve` in an image that is unpacked at ROOT. As in a
+# pod, the root is read-only and the user is 10001. FILES is copied into the data directory.
+set -eu
+
+root=$1 files=$2
+mount --make-rprivate /
+mount --bind "$root" "$root"
+mount -o remount,bind,ro "$root"
+mount --bind /proc "$root/proc"
+mount -t tmpfs -o mode=755 tmpfs "$root/dev"
+for node in null urandom; do
+    : >"$root/dev/$node"
+    mount --bind "/dev/$node" "$root/dev/$node"
+done
+mkdir -m 1777 "$root/dev/shm"
+mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
+mount -t tmpfs -o mode=750,uid=10001,gid=10001 tmpfs "$root/var/lib/tidegate"
+cp -R "$files/." "$root/var/lib/tidegate"
+chown -R 10001:10001 "$root/var/lib/tidegate"
+chroot=$(command -v chroot)
+exec env -i PATH=/usr/local/bin:/usr/bin:/bin "$chroot" --userspec=10001:10001 "$root" \
+    /usr/local/bin/tidegate serve -c /var/lib/tidegate/tidegate.toml
