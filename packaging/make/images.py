@@ -36,8 +36,9 @@ RUN = {
     "Volumes": {DATA: {}},
     "StopSignal": "SIGTERM",
 }
-# What numerical libraries of PyPI take for granted.
+# What wheels of PyPI take for granted (PEP 600), besides what the program asks for.
 BESIDE_PYTHON = ["libstdc++6"]
+OF_GLIBC = ["libdl.so.2", "libpthread.so.0", "libresolv.so.2", "librt.so.1", "libutil.so.1"]
 # Modules whose libraries would be larger than their use; Python 3.13 has the first no more.
 LEFT_OUT = ("/nis.cpython",)
 NO_USE = ("/usr/share/doc/", "/usr/share/man/", "/usr/share/lintian/", "/usr/share/gdb/")
@@ -102,9 +103,12 @@ def python_beside(binary: Path) -> Entries:
             entries[text] = Entry(0o777, link=str(path.readlink()))
         else:
             entries[text] = Entry(path.stat().st_mode & 0o777, path.read_bytes())
-    there = {in_usr(path) for path in library_files(binary)}
+    of_program = library_files(binary)
+    there = {in_usr(path) for path in of_program}
+    glibc = next(path.parent for path in of_program if path.name == "libc.so.6")
     elf = {path for path, entry in entries.items() if (entry.data or b"").startswith(b"\x7fELF")}
     files = {file for path in elf for file in library_files(Path(path))}
+    files |= {glibc / name for name in OF_GLIBC}
     files = {path for path in files if in_usr(path) not in there}
     entries |= {in_usr(path): Entry(0o755, path.read_bytes()) for path in files}
     return entries | told_of({*owners(sorted(files)), *packages})

@@ -1,5 +1,5 @@
-# in_image.sh ROOT FILES: becomes `tidegate serve` in an image that is unpacked at ROOT. As in a
-# pod, the root is read-only and the user is 10001. FILES is copied into the data directory.
+# in_image.sh ROOT FILES COMMAND...: prepares an image that is unpacked at ROOT as in a pod, where
+# the root is read-only, copies FILES into the data directory, and becomes the command.
 set -eu
 
 root=$1 files=$2
@@ -17,6 +17,5 @@ mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
 mount -t tmpfs -o mode=750,uid=10001,gid=10001 tmpfs "$root/var/lib/tidegate"
 cp -R "$files/." "$root/var/lib/tidegate"
 chown -R 10001:10001 "$root/var/lib/tidegate"
-chroot=$(command -v chroot)
-exec env -i PATH=/usr/local/bin:/usr/bin:/bin "$chroot" --userspec=10001:10001 "$root" \
-    /usr/local/bin/tidegate serve -c /var/lib/tidegate/tidegate.toml
+shift 2
+exec "$@"

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -18,6 +20,7 @@ from conftest import ROOT, answering
 VERSION = "0.1.0"
 IMAGES = ["tidegate", "tidegate-python"]
 BECOMES_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root may change the root")
+DATA = "/var/lib/tidegate"
 LISTEN = '[listen]\npublic = "127.0.0.1:0"\nadmin = "127.0.0.1:0"\n[journal]\n'
 ROUTE = '[[route]]\npath = "/{*rest}"\nto = "upstream:app"\n'
 
@@ -51,9 +54,15 @@ def unpack(image: Path, folder: Path) -> Path:
 
 
 @contextmanager
-def container(root: Path, files: Path) -> Iterator[tuple[str, str]]:
+def container(image: Path, root: Path, files: Path) -> Iterator[tuple[str, str]]:
+    """What a container of the image runs, as the user and with the variables that it names."""
+    config = json.loads(run("skopeo", "inspect", "--config", f"oci-archive:{image}"))["config"]
+    chroot = shutil.which("chroot")
+    assert chroot
+    command = ["env", "-i", *config["Env"], chroot, f"--userspec={config['User']}", root]
     script = Path(__file__).parent / "in_image.sh"
-    with answering(["unshare", "--mount", "sh", script, root, files]) as ports:
+    pod = ["unshare", "--mount", "sh", script, root, files]
+    with answering([*pod, *command, *config["Cmd"]]) as ports:
         yield ports
 
 
@@ -93,26 +102,28 @@ def origin() -> Iterator[str]:
 
 @BECOMES_ROOT
 def test_the_image_answers_as_user_10001_with_a_root_that_it_cannot_write(
-    roots, origin, tmp_path
+    images, roots, origin, tmp_path
 ) -> None:
     config = f'{LISTEN}[[upstream]]\nname = "app"\nservers = ["{origin}"]\n{ROUTE}'
     (tmp_path / "tidegate.toml").write_text(config)
-    with container(roots["tidegate"], tmp_path) as (public, admin):
+    with container(images["tidegate"], roots["tidegate"], tmp_path) as (public, admin):
         assert ask(public) == "hello"
         within = ["chroot", "--userspec=10001:10001", roots["tidegate"], "/usr/local/bin/tidegate"]
         assert run(*within, "health", "ready", "--admin", f"127.0.0.1:{admin}") == "ready\n"
 
 
 @BECOMES_ROOT
-def test_the_image_with_python_runs_an_app_in_workers(roots, tmp_path) -> None:
+def test_the_image_with_python_runs_an_app_in_workers(images, roots, tmp_path) -> None:
     (tmp_path / "main.py").write_text(
         "import ctypes, hashlib, sqlite3, ssl, sys, zlib\n"
-        "ctypes.CDLL('libstdc++.so.6')\n"
+        "for name in 'stdc++.so.6', 'dl.so.2', 'pthread.so.0', 'rt.so.1', 'util.so.1':\n"
+        "    ctypes.CDLL('lib' + name)\n"
         "def app(request): return {'python': sys.version_info[:2], 'prefix': sys.prefix}\n"
     )
     config = f'{LISTEN}[[upstream]]\nname = "app"\npython = "main:app"\nworkers = 1\n{ROUTE}'
     (tmp_path / "tidegate.toml").write_text(config)
-    with container(roots["tidegate-python"], tmp_path) as (public, _):
+    name = "tidegate-python"
+    with container(images[name], roots[name], tmp_path) as (public, _):
         answer = json.loads(ask(public))
     python = Path("/usr/bin/python3").readlink().name
     assert answer == {"python": [3, int(python.split(".")[1])], "prefix": "/usr"}
@@ -153,3 +164,48 @@ def test_each_package_in_an_image_has_its_record_and_its_licence(roots, name) ->
     for record in records:
         assert record.read_text().startswith(f"Package: {record.name}\n")
         assert (roots[name] / "usr/share/doc" / record.name / "copyright").stat().st_size > 0
+
+
+def add(base: Path, out: Path, name: str, *rest: str) -> str:
+    """Adds a layer, and returns the last line, which says what is to be sent."""
+    script = ROOT / "packaging/make/add.py"
+    return run(sys.executable, script, base, out, name, *rest, "--quick").splitlines()[-1]
+
+
+@BECOMES_ROOT
+def test_changed_code_on_a_large_model_is_one_small_layer(images, tmp_path) -> None:
+    model, app, data = (tmp_path / name for name in ("model", "app", "data"))
+    for folder in (model, app, data):
+        folder.mkdir()
+    (model / "weights").write_bytes(os.urandom(3_000_000))
+    (model / "library.py").write_text("SIZE = len(open('/srv/model/weights', 'rb').read())\n")
+    (app / "main.py").write_text("import library\ndef app(request): return library.SIZE\n")
+    config = f'root = "{DATA}"\n{LISTEN}[[upstream]]\nname = "app"\npython = "main:app"\n'
+    config += f'app_dir = "/srv/app"\nworkers = 1\n{ROUTE}'
+    (app / "tidegate.toml").write_text(config)
+    first, second = tmp_path / "first.tar", tmp_path / "second.tar"
+
+    variable = ["--env", "PYTHONPATH=/srv/model"]
+    add(images["tidegate-python"], first, "model:1", f"{model}=/srv/model", *variable)
+    command = ["--command", "tidegate serve -c /srv/app/tidegate.toml"]
+    stage_two = [first, second, "app:1", f"{app}=/srv/app", *command]
+    assert add(*stage_two).startswith("to send: 5 of 5 layers")
+    before = layers(second)
+    assert "to send: 0 of 5 layers" in add(*stage_two)
+    (app / "main.py").write_text("import library\ndef app(request): return -library.SIZE\n")
+    said = add(*stage_two)
+    after = layers(second)
+    assert before[:-1] == after[:-1] and before[-1] != after[-1]
+    size = re.match(r"to send: 1 of 5 layers, ([\d,]+) of ", said)
+    assert size and int(size[1].replace(",", "")) < 10_000, said
+    with container(second, unpack(second, tmp_path), data) as (public, _):
+        assert ask(public) == "-3000000"
+
+
+def test_the_recipe_of_two_stages_has_every_file_of_its_app(tidegate) -> None:
+    folder = ROOT / "packaging/model-image"
+    app = ROOT / "examples/fastapi-cluster"
+    named = set(re.findall(r"\$app/(\w+\.py)=", (folder / "build.sh").read_text()))
+    assert named == {path.name for path in app.glob("*.py")} - {"gunicorn_conf.py"}
+    check = [tidegate, "config", "print", "-c", folder / "tidegate.toml"]
+    assert 'app_dir = "/srv/app"' in run(*check)
