@@ -1,6 +1,6 @@
 # Two commands: `make run` and `make test`. Everything below is a cargo command that anyone can run.
 
-.PHONY: run test test-engines package bench check help
+.PHONY: run test test-engines package image image-model bench check help
 
 run: ## Build Tidegate and run the news example on http://127.0.0.1:8080
 	@sh xtask/before-cargo.sh
@@ -16,9 +16,17 @@ test-engines: ## Run the long tests on real Kafka, ClickHouse and FerretDB
 	@cargo xtask setup --test
 	@cargo xtask test-engines
 
-package: ## Build the Debian package into target/package
+package: ## Build the Debian package and the wheel into target/package
 	@sh xtask/before-cargo.sh
 	@cargo xtask package deb
+	@cargo xtask package wheel
+
+image: ## Build the images tidegate and tidegate-python into target/package, without Docker
+	@sh xtask/before-cargo.sh
+	@cargo xtask package image
+
+image-model: ## Add the example with a model to what `make image` built, in two stages
+	@sh packaging/model-image/build.sh target/package
 
 bench: ## Run Tidegate and its peers side by side; ARGS="…" are passed on
 	@sh xtask/before-cargo.sh

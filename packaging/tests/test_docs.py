@@ -9,6 +9,7 @@ from conftest import CHART, ROOT
 
 KUBERNETES = ROOT / "docs/deploying/kubernetes.md"
 COMPOSE = ROOT / "docs/deploying/compose.md"
+IMAGES = (ROOT / "docs/deploying/images.md").read_text()
 PAGES = pytest.mark.parametrize("page", [KUBERNETES, CHART / "README.md"], ids=["guide", "README"])
 
 
@@ -54,3 +55,20 @@ def test_every_variable_of_the_compose_file_is_explained() -> None:
     used = set(re.findall(r"\$\{(\w+)", "".join(files)))
     told = set(re.findall(r"^\| `(TIDEGATE_\w+)` \| [n`]", COMPOSE.read_text(), re.MULTILINE))
     assert told == used
+
+
+def test_bounds_and_files_of_images_are_those_of_the_script() -> None:
+    script = (ROOT / "packaging/make/images.py").read_text()
+    bounds = re.search(r'MEGABYTES_MAX = \{"tidegate": (\d+), "tidegate-python": (\d+)\}', script)
+    told = re.findall(r"^\| `tidegate.*-image.tar`.*, at most (\d+) \|", IMAGES, re.MULTILINE)
+    assert bounds and told == list(bounds.groups())
+    commands = re.findall(r"^make ([a-z-]+)$", IMAGES, re.MULTILINE)
+    makefile = (ROOT / "Makefile").read_text()
+    assert commands == ["image", "image-model"]
+    assert all(f"\n{command}: ##" in makefile for command in commands)
+
+
+def test_options_of_the_script_that_adds_layers_are_told() -> None:
+    script = (ROOT / "packaging/make/add.py").read_text()
+    options = set(re.findall(r'"(--\w+)"', script)) - {"--quick"}
+    assert options == set(re.findall(r"(?<=\s)--(?:env|command)\b", IMAGES))
