@@ -11,6 +11,10 @@ from pathlib import Path
 
 from oci import LEVELS, Entries, Image, digest, layer, load, save, tree
 
+# A layer here would give the directories to root, or put a directory in place of a link.
+WRITTEN = ["/var/lib/tidegate", "/tmp"]
+LINKS = ["/bin", "/sbin", "/lib", "/lib64"]
+
 
 def main() -> None:
     options = read()
@@ -48,6 +52,10 @@ def pair(text: str) -> tuple[Path, str]:
         raise argparse.ArgumentTypeError(f"there is no `{source}`")
     if not target.startswith("/"):
         raise argparse.ArgumentTypeError(f"`{target}` does not begin with `/`")
+    if any(Path(target).is_relative_to(place) for place in WRITTEN):
+        raise argparse.ArgumentTypeError(f"`{target}` is where containers write, under a volume")
+    if any(Path(target).is_relative_to(link) for link in LINKS):
+        raise argparse.ArgumentTypeError(f"`{target}` is behind a link: begin with `/usr`")
     return Path(source), target
 
 

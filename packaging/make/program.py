@@ -19,6 +19,8 @@ ENVIRONMENT = os.environ | {"LC_ALL": "C"}
 
 def told_by(*command: str | Path) -> str:
     """What a command prints."""
+    if shutil.which(command[0]) is None:
+        raise SystemExit(f"error: `{command[0]}` is missing")
     run = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT)
     if run.returncode != 0:
         raise SystemExit(f"error: `{' '.join(map(str, command))}`: {run.stderr.strip()}")

@@ -166,6 +166,24 @@ def test_each_package_in_an_image_has_its_record_and_its_licence(roots, name) ->
         assert (roots[name] / "usr/share/doc" / record.name / "copyright").stat().st_size > 0
 
 
+@pytest.mark.parametrize("name", IMAGES)
+def test_an_image_has_no_shell_and_nothing_that_changes_the_user(images, name) -> None:
+    image = images[name]
+    with tarfile.open(image) as tar:
+        found = tar.extractfile("manifest.json")
+        assert found
+        packed = json.load(found)[0]["Layers"]
+        members = []
+        for path in packed:
+            with tarfile.open(fileobj=tar.extractfile(path)) as layer:
+                members += layer.getmembers()
+    assert any(member.name == "usr/local/bin/tidegate" for member in members)
+    shells = {"sh", "bash", "dash", "busybox", "apt", "dpkg", "perl"}
+    files = [Path(one.name) for one in members if not one.isdir()]
+    assert [path for path in files if path.name in shells] == []
+    assert [one.name for one in members if one.mode & 0o6000] == []
+
+
 def add(base: Path, out: Path, name: str, *rest: str) -> str:
     """Adds a layer, and returns the last line, which says what is to be sent."""
     script = ROOT / "packaging/make/add.py"
@@ -200,6 +218,16 @@ def test_changed_code_on_a_large_model_is_one_small_layer(images, tmp_path) -> N
     assert size and int(size[1].replace(",", "")) < 10_000, said
     with container(second, unpack(second, tmp_path), data) as (public, _):
         assert ask(public) == "-3000000"
+
+
+def test_nothing_is_added_where_containers_write_or_behind_a_link(images, tmp_path) -> None:
+    script = ROOT / "packaging/make/add.py"
+    out = tmp_path / "out.tar"
+    for target in ("/var/lib/tidegate/app", "/tmp", "/lib/app", "srv"):
+        command = [sys.executable, script, images["tidegate"], out, "app:1", f"{tmp_path}={target}"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 2 and f"`{target}`" in done.stderr
+    assert not out.exists()
 
 
 def test_the_recipe_of_two_stages_has_every_file_of_its_app(tidegate) -> None:

@@ -1,6 +1,8 @@
 """Claims about the wheel, made of this very program, and installed without a network."""
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 import venv
@@ -96,3 +98,14 @@ def test_every_file_of_the_package_is_in_the_wheel(wheel) -> None:
         capture_output=True, text=True, check=True, cwd=ROOT / "python",
     )  # fmt: skip
     assert names == set(tracked.stdout.split())
+
+
+def test_a_program_with_libraries_that_not_every_linux_has_is_refused(tmp_path) -> None:
+    nginx = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+    assert nginx, "run `cargo xtask setup --test`"
+    script = ROOT / "packaging/make/wheel.py"
+    command = [sys.executable, script, nginx, tmp_path, VERSION]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode == 1
+    assert re.search(r"error: not every Linux has .*libssl\.so", run.stderr)
+    assert list(tmp_path.iterdir()) == []
