@@ -228,6 +228,11 @@ impl<'a> SeriesBuilder<'a> {
         if calls == 0 && others == 0 {
             return Err(self.no_file("there is no call in it".to_owned()));
         }
+        let is_part = self.options.since_unix_ms.or(self.options.until_unix_ms).is_some();
+        if is_part && calls > 0 && (self.is_untimed || !self.has_epoch) {
+            let reason = "`--since` and `--until` need rows with a date and a time".to_owned();
+            return Err(self.no_file(reason));
+        }
         if self.bad > PLACES_MAX as u64 {
             self.notes.push(format!("left out: {} more rows", self.bad - PLACES_MAX as u64));
         }
