@@ -176,6 +176,7 @@ impl LoadOutcome {
 
     fn remarks(&self, plan: &LoadTest, whole: &MergedRun, begun: Instant) -> Vec<String> {
         let mut notes = Vec::new();
+        let service_ms = self.service_ms.quantiles.first().map_or(0.0, |median| median.ms);
         let refusal = whole.report.refusal.as_deref().unwrap_or("connections were closed");
         let after = (whole.last_success_ns as f64 / 1e9 - plan.warm_up.as_secs_f64()).max(0.0);
         let run = (begun.elapsed().as_secs_f64() - plan.warm_up.as_secs_f64()).max(self.seconds);
@@ -217,6 +218,15 @@ impl LoadOutcome {
                 self.rate
             ));
         }
+        let is_kept = self.succeeded > self.connections as u64;
+        if is_kept && waits_for_acknowledgements(self.service_ms.min, service_ms) {
+            notes.push(
+                "half of the calls took 40 ms longer than the fastest: on a kept connection such \
+                 steps are delayed acknowledgements, where a server writes the head of a reply and \
+                 its body apart, without TCP_NODELAY"
+                    .to_owned(),
+            );
+        }
         if (self.kept as u64) < whole.offered {
             notes.push(format!(
                 "quantiles and verdicts are of {} calls, a random sample of {}",
@@ -237,6 +247,12 @@ impl TimeSummary {
             quantiles: sorted.quantiles(&QUANTILES),
         }
     }
+}
+
+/// Whether a service time is as much above the least as Linux holds acknowledgements back: 40 ms,
+/// and what its timers take beside that.
+fn waits_for_acknowledgements(least_ms: f64, median_ms: f64) -> bool {
+    (38.0..50.0).contains(&(median_ms - least_ms))
 }
 
 /// Whether calls are missing: a twentieth, and more than random arrivals are ever fewer.
