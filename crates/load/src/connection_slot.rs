@@ -17,8 +17,9 @@ use socket2::Socket;
 use crate::reply::ReplyReader;
 use crate::{Ask, Channel, Loss, RequestTimes};
 
-/// How a server takes leave of a connection on which nothing was asked, after its version.
-const FAREWELL: &[u8] = b" 408 ";
+/// What follows the version where a server takes leave of a connection on which nothing was asked.
+/// By 400 it does where it takes the end of the connection for half a request.
+const FAREWELLS: [&[u8]; 2] = [b" 408 ", b" 400 "];
 
 /// A request sent and not answered; times in nanoseconds since the start of the run.
 #[derive(Debug, Clone, Copy)]
@@ -208,7 +209,8 @@ impl ConnectionSlot {
     /// Why the connection is of no more use.
     pub(crate) fn feed(&mut self, input: &mut &[u8]) -> Result<bool, Loss> {
         let Some(request) = self.in_flight.front() else {
-            let is_farewell = input.get(8..).is_some_and(|rest| rest.starts_with(FAREWELL));
+            let status = input.get(8..).unwrap_or_default();
+            let is_farewell = FAREWELLS.iter().any(|farewell| status.starts_with(farewell));
             return Err(if is_farewell { Loss::Closed } else { Loss::Unasked });
         };
         let fed = self.reader.feed(input, request.ask);

@@ -19,7 +19,7 @@
 //! HTTP/1.1 ties a reply to its request by that order alone. So bytes without a request in flight
 //! break the connection: the requests whose replies came with them fail, and replies before them
 //! are `Report::doubtful`. At the end each connection is half closed and read on, up to 100 ms. A
-//! farewell of status 408 to an idle connection is no error (RFC 9110 §15.5.9).
+//! farewell of status 408 or 400 to an idle connection is no error (RFC 9110 §15.5.9).
 //! Refuses: other transports, which would bring a loop of their own.
 
 mod agenda;

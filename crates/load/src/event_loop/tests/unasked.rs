@@ -109,9 +109,13 @@ fn what_comes_after_the_last_reply_makes_all_of_its_connection_doubtful() {
 
 #[test]
 fn a_farewell_to_an_idle_connection_is_no_error() {
-    let one = |target| Plan::closed(target, 1, Stop::Count(LAST));
-    let report =
-        load(Manner::Then("HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n"), one);
-    assert_eq!(report.requests, LAST);
-    assert!(report.is_clean(), "{:?}", report.errors);
+    for farewell in [
+        "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n",
+    ] {
+        let one = |target| Plan::closed(target, 1, Stop::Count(LAST));
+        let report = load(Manner::Then(farewell), one);
+        assert_eq!(report.requests, LAST);
+        assert!(report.is_clean(), "{:?}", report.errors);
+    }
 }
