@@ -84,7 +84,7 @@ impl LoadProgress {
             Some(whole) => {
                 let passed_s = self.warm_up_s + second.index + 1;
                 if passed_s.is_multiple_of(BETWEEN_S) {
-                    eprintln!("{passed_s}s{whole}: {figures}");
+                    crate::output::tell!("{passed_s}s{whole}: {figures}");
                 }
             }
         }
