@@ -97,6 +97,9 @@ pub enum LabError {
         /// When: `in run 3`, `as preparation`.
         when: String,
     },
+    /// This process may open no further file or connection: let it.
+    #[error("too many open files: raise `ulimit -n`")]
+    Descriptors,
     /// The load generator could not begin.
     #[error(transparent)]
     Load(#[from] load::LoadError),

@@ -24,6 +24,7 @@ pub mod command;
 mod error;
 mod hdr;
 pub mod import;
+pub mod input_file;
 mod inside;
 pub mod load_test;
 mod pages;

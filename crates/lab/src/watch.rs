@@ -105,6 +105,9 @@ pub fn watch(
         threads.into_iter().map(|thread| thread.join().unwrap_or(Ok(()))).collect();
     watching.take(&calls, plan, &mut store);
     watching.grid.end(&mut |block| store.keep(block));
+    if let Some(feed) = &mut watching.feed {
+        feed.flush();
+    }
     store.end(origin.both().1)?;
     ended.map(drop)
 }

@@ -42,4 +42,8 @@ pub trait Channel: Debug + Send {
 
     /// Returns whether the handshake is over.
     fn is_ready(&self) -> bool;
+
+    /// Returns whether the other side has said that nothing more comes. Where it has not, the end
+    /// of the socket may have cut a reply off.
+    fn has_ended(&self) -> bool;
 }

@@ -4,15 +4,22 @@
 //! request. A closed slot has no socket, no unsent bytes and a new generation; its requests stay. A
 //! slot is opened again: what must not outlive a connection is cleared in `close`. Replies complete
 //! in the order of the requests because `event_loop` takes the oldest first.
+//! A reply belongs to the oldest request; bytes without one break the connection.
 //! Refuses: clocks, schedules, and to fail requests.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
+use std::mem::MaybeUninit;
+use std::net::Shutdown;
 
 use socket2::Socket;
 
 use crate::reply::ReplyReader;
-use crate::{Ask, Channel, RequestTimes};
+use crate::{Ask, Channel, Loss, RequestTimes};
+
+/// What follows the version where a server takes leave of a connection on which nothing was asked.
+/// By 400 it does where it takes the end of the connection for half a request.
+const FAREWELLS: [&[u8]; 2] = [b" 408 ", b" 400 "];
 
 /// A request sent and not answered; times in nanoseconds since the start of the run.
 #[derive(Debug, Clone, Copy)]
@@ -51,6 +58,8 @@ pub(crate) struct ConnectionSlot {
     pub(crate) has_room: bool,
     channel: Option<Box<dyn Channel>>,
     pub(crate) in_flight: VecDeque<InFlight>,
+    /// Measured replies below 400 since it was opened.
+    pub(crate) answered: u64,
     pub(crate) reader: ReplyReader,
     unsent: Vec<u8>,
 }
@@ -72,6 +81,11 @@ impl ConnectionSlot {
         }
     }
 
+    /// Whether it has waited since before this moment.
+    pub(crate) fn is_overdue(&self, oldest_ns: u64) -> bool {
+        self.waits_since().is_some_and(|since| since < oldest_ns)
+    }
+
     /// The socket; it is there in every phase but `Closed`.
     pub(crate) fn socket(&self) -> &Socket {
         self.socket.as_ref().expect("only called on connections that are not closed")
@@ -84,6 +98,7 @@ impl ConnectionSlot {
         self.generation = self.generation.wrapping_add(1);
         self.idle = false;
         self.has_room = false;
+        self.answered = 0;
         self.channel = None;
         self.reader.reset();
         self.unsent.clear();
@@ -107,12 +122,17 @@ impl ConnectionSlot {
         let mut plain = Vec::new();
         loop {
             self.flush()?;
+            if !plain.is_empty() {
+                return Err(io::Error::other("the server sent bytes before it was asked"));
+            }
             if !self.shakes_hands() {
                 return Ok(true);
             }
             match self.read(buffer) {
-                Ok(0) => return Err(io::Error::other("the server hung up on the handshake")),
-                Ok(bytes) => {
+                Ok(Some(0)) => {
+                    return Err(io::Error::other("the server hung up on the handshake"));
+                }
+                Ok(Some(bytes)) => {
                     let taken = self.receive(&buffer[..bytes], &mut plain);
                     if taken.is_err() {
                         // The alert that tells the server why.
@@ -120,21 +140,52 @@ impl ConnectionSlot {
                     }
                     taken?;
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Ok(None) => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Reads what has arrived, as it is on the wire; None when there is nothing at the moment.
+    pub(crate) fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        loop {
+            match self.socket().read(buffer) {
+                Ok(bytes) => return Ok(Some(bytes)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Reads what has arrived, as it is on the wire.
-    pub(crate) fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.socket().read(buffer)
+    /// Whether bytes wait in the socket that no request can have asked for. Those of a channel
+    /// may be its own, so they count for nothing here.
+    pub(crate) fn has_unasked(&self) -> bool {
+        let is_idle = self.phase == ConnectionPhase::Open && self.in_flight.is_empty();
+        let speaks_plainly = is_idle && self.channel.is_none();
+        speaks_plainly
+            && self.socket().peek(&mut [MaybeUninit::uninit()]).is_ok_and(|bytes| bytes > 0)
+    }
+
+    /// Says that no further request comes.
+    pub(crate) fn say_goodbye(&self) {
+        // A connection that is gone has no need of it.
+        let _ = self.socket().shutdown(Shutdown::Write);
     }
 
     /// Whether what is read is to be handed to `receive`.
     pub(crate) fn has_channel(&self) -> bool {
         self.channel.is_some()
+    }
+
+    /// Whether the channel has ended as it should; the socket is then of no more use.
+    pub(crate) fn is_at_its_end(&self) -> bool {
+        self.channel.as_ref().is_some_and(|channel| channel.has_ended())
+    }
+
+    /// Whether the end of the socket completes the reply.
+    pub(crate) fn ends_with_reply(&self) -> bool {
+        self.reader.ends_with_stream() && (self.channel.is_none() || self.is_at_its_end())
     }
 
     /// Appends to `plain` what bytes of the wire say.
@@ -149,6 +200,24 @@ impl ConnectionSlot {
                 Ok(())
             }
         }
+    }
+
+    /// Takes from `input` what belongs to the reply of the oldest request; returns whether it is
+    /// complete.
+    ///
+    /// # Errors
+    /// Why the connection is of no more use.
+    pub(crate) fn feed(&mut self, input: &mut &[u8]) -> Result<bool, Loss> {
+        let Some(request) = self.in_flight.front() else {
+            let status = input.get(8..).unwrap_or_default();
+            let is_farewell = FAREWELLS.iter().any(|farewell| status.starts_with(farewell));
+            return Err(if is_farewell { Loss::Closed } else { Loss::Unasked });
+        };
+        let fed = self.reader.feed(input, request.ask);
+        let (bytes, is_complete) = fed.map_err(|_| Loss::Malformed)?;
+        *input = &input[bytes..];
+        let is_last = is_complete && self.in_flight.len() == 1;
+        if is_last && !input.is_empty() { Err(Loss::Unasked) } else { Ok(is_complete) }
     }
 
     /// Sends `bytes`, and keeps what the socket does not take yet; returns how many bytes that is

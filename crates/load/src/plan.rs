@@ -14,7 +14,7 @@
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::{ChannelSource, LoadError, Target};
@@ -156,6 +156,11 @@ impl Plan {
             connections_max: cut(self.connections_max),
             ..self.clone()
         }
+    }
+
+    /// Whether it is to stop early.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed))
     }
 
     /// Refuses a plan that cannot be carried out.

@@ -7,8 +7,9 @@
 //! `ends_with_stream` tells. Before a further reply the caller calls `reset`. Informational replies
 //! are passed over.
 //! Framing follows RFC 9112 §6.3, more leniently than `http1`. Chunks and trailers may end their
-//! lines with a bare LF. Of several lengths the last counts. A `Transfer-Encoding` that does not
-//! end in `chunked` is ignored.
+//! lines with a bare LF. A reply with `Transfer-Encoding` that does not end in `chunked` lasts
+//! until the connection closes. Lengths that contradict each other, or stand beside a
+//! `Transfer-Encoding`, are malformed.
 //! Bytes of the body are counted; with `Ask::keep` head and body are kept, too, without a bound.
 //! `keep` is looked at in each `feed`. So `lab probe` keeps the head, and of the body only what
 //! came in one read with the end of the head.
@@ -154,14 +155,19 @@ impl ReplyReader {
         self.status = reply.code.ok_or(Malformed)?;
         self.close = reply.version == Some(0);
         let mut length = None;
-        let mut chunked = false;
+        let mut chunked = None;
         for header in reply.headers.iter() {
             match header.name.len() {
                 14 if header.name.eq_ignore_ascii_case("content-length") => {
-                    length = Some(decimal(header.value)?);
+                    let bytes = decimal(header.value)?;
+                    if length.replace(bytes).is_some_and(|other| other != bytes) {
+                        return Err(Malformed);
+                    }
                 }
                 17 if header.name.eq_ignore_ascii_case("transfer-encoding") => {
-                    chunked = header.value.to_ascii_lowercase().ends_with(b"chunked");
+                    let last = header.value.rsplit(|byte| *byte == b',').next();
+                    let last = last.unwrap_or_default().trim_ascii();
+                    chunked = Some(last.eq_ignore_ascii_case(b"chunked"));
                 }
                 10 if header.name.eq_ignore_ascii_case("connection") => {
                     self.close = header.value.eq_ignore_ascii_case(b"close")
@@ -170,13 +176,16 @@ impl ReplyReader {
                 _ => {}
             }
         }
+        if chunked.is_some() && length.is_some() {
+            return Err(Malformed);
+        }
         self.state = match (self.status, chunked, length) {
             (100..=199, _, _) => State::Head,
             (204 | 304, _, _) => State::Length(0),
             _ if ask.head => State::Length(0),
-            (_, true, _) => State::Chunked(Chunk::Size { size: 0, digits: 0 }),
-            (_, false, Some(length)) => State::Length(length),
-            (_, false, None) => State::UntilClose,
+            (_, Some(true), _) => State::Chunked(Chunk::Size { size: 0, digits: 0 }),
+            (_, _, Some(length)) => State::Length(length),
+            (_, _, None) => State::UntilClose,
         };
         self.close |= self.state == State::UntilClose;
         Ok(Some(bytes))

@@ -26,6 +26,8 @@ pub struct Errors {
     pub closed: u64,
     /// Requests answered by something that is not HTTP/1.
     pub malformed: u64,
+    /// Requests, and connections without one, on which more came than was asked for.
+    pub unasked: u64,
     /// Intended requests of an open loop that found no connection within the plan's time-out, or
     /// before the run was cancelled.
     pub unsent: u64,
@@ -36,7 +38,8 @@ pub struct Errors {
 impl Errors {
     /// All of them.
     pub fn total(&self) -> u64 {
-        self.connect + self.timeout + self.closed + self.malformed + self.unsent + self.cut
+        let of_requests = self.timeout + self.closed + self.malformed + self.unasked;
+        self.connect + of_requests + self.unsent + self.cut
     }
 }
 
@@ -50,6 +53,9 @@ pub struct Report {
     /// What the last failed attempt to connect was told, such as `Connection refused`; of merged
     /// reports, the first that has one.
     pub refusal: Option<String>,
+    /// Replies below 400 on connections on which later more came than was asked for: they are
+    /// counted, and may have been meant for another request.
+    pub doubtful: u64,
     /// Replies whose status was not the expected one.
     pub status_mismatches: u64,
     /// Replies whose body did not have the expected number of bytes.
@@ -84,6 +90,7 @@ impl Default for Report {
             requests: 0,
             errors: Errors::default(),
             refusal: None,
+            doubtful: 0,
             status_mismatches: 0,
             bytes_mismatches: 0,
             seconds: 0.0,
@@ -121,7 +128,8 @@ impl Report {
 
     /// True when every request got the reply it expected.
     pub fn is_clean(&self) -> bool {
-        self.errors.total() + self.status_mismatches + self.bytes_mismatches == 0
+        let mismatches = self.status_mismatches + self.bytes_mismatches;
+        self.errors.total() + self.doubtful + mismatches == 0
     }
 
     /// Adds the report of a part that ran at the same time.
@@ -131,6 +139,8 @@ impl Report {
         self.errors.timeout += other.errors.timeout;
         self.errors.closed += other.errors.closed;
         self.errors.malformed += other.errors.malformed;
+        self.errors.unasked += other.errors.unasked;
+        self.doubtful += other.doubtful;
         self.errors.unsent += other.errors.unsent;
         self.errors.cut += other.errors.cut;
         self.refusal = self.refusal.take().or_else(|| other.refusal.clone());

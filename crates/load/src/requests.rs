@@ -88,8 +88,20 @@ pub enum Loss {
     Timeout,
     /// It was answered by something that is not HTTP/1.
     Malformed,
+    /// More came on its connection than was asked for, so that no reply there is surely its own.
+    Unasked,
     /// The run was cancelled, and the reply did not come soon after.
     Cut,
+}
+
+impl Loss {
+    /// What it is to the requests behind, which were neither late nor wrong.
+    pub(crate) fn behind(self) -> Self {
+        match self {
+            Self::Timeout | Self::Malformed => Self::Closed,
+            other => other,
+        }
+    }
 }
 
 /// How a run goes, told about ten times a second.
@@ -103,6 +115,8 @@ pub struct Pulse {
     pub backlog: usize,
     /// Open connections.
     pub connections: usize,
+    /// For so long no connection was open, one was wanted, and every attempt to open one failed.
+    pub refused_ns: u64,
     /// What went wrong so far, warm-up excluded.
     pub errors: Errors,
 }

@@ -58,6 +58,7 @@ mod version;
 mod workers;
 mod wrong_config;
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -74,7 +75,7 @@ const EXIT_USAGE: u8 = 2;
 const EXIT_CONFIG: u8 = 78;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(arguments()) {
         Ok(cli) => cli,
         Err(error) => return lab::misspelt(&error),
     };
@@ -113,6 +114,18 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => report(&error),
     }
+}
+
+/// The words of the command line. `--version --verbose`, as compilers have it, is `version
+/// --verbose`.
+fn arguments() -> Vec<OsString> {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    let is = |at: usize, word: &str| words.get(at).is_some_and(|found| found == word);
+    let is_version = is(1, "--version") || is(1, "-V");
+    if words.len() == 3 && is_version && is(2, "--verbose") {
+        words[1] = "version".into();
+    }
+    words
 }
 
 /// Whether a command does nothing but print. The others serve, or finish what they write whether or

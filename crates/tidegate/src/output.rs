@@ -18,7 +18,7 @@
 //! Never here: what a result says, and progress on stderr.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::io::{self, ErrorKind, IsTerminal, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -27,6 +27,8 @@ use anyhow::{Context, Result};
 use screen::Style;
 use stdx::plain_file;
 
+/// How a file of SQLite begins.
+const DATABASE: &[u8; 16] = b"SQLite format 3\0";
 /// Of files that are created: what is measured may name users and addresses.
 const MODE: u32 = 0o640;
 
@@ -36,6 +38,7 @@ const MODE: u32 = 0o640;
 /// When it cannot be written, also because it is a link or no regular file. Called before the
 /// measurement, so that nothing measured is lost.
 pub(crate) fn create(path: &Path) -> Result<File> {
+    expect_no_database(path)?;
     let opened = match OpenOptions::new().write(true).create_new(true).mode(MODE).open(path) {
         Err(_) if is_of_system(path) => OpenOptions::new().write(true).open(path),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -89,6 +92,7 @@ pub(crate) fn replace(path: &Path, text: &str) -> Result<()> {
 pub(crate) fn expect_replaceable(path: &Path) -> Result<Option<u32>> {
     let refused = || format!("write `{}`: it is no regular file", path.display());
     anyhow::ensure!(!is_of_system(path), refused());
+    expect_no_database(path)?;
     let found = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         found => found.with_context(|| format!("write `{}`", path.display()))?,
@@ -101,6 +105,23 @@ pub(crate) fn expect_replaceable(path: &Path) -> Result<Option<u32>> {
     }
     anyhow::ensure!(found.is_file(), refused());
     Ok(Some(found.permissions().mode() & 0o777))
+}
+
+/// Looks that a file is no database of SQLite, such as that of `lab watch`: nights are in it, and
+/// no result is one.
+///
+/// # Errors
+/// When it is one.
+fn expect_no_database(path: &Path) -> Result<()> {
+    let mut head = [0; DATABASE.len()];
+    let is_plain = fs::metadata(path).is_ok_and(|found| found.is_file());
+    let is_read = is_plain && File::open(path).is_ok_and(|mut it| it.read_exact(&mut head).is_ok());
+    let shown = path.display();
+    anyhow::ensure!(
+        !is_read || head != *DATABASE,
+        "write `{shown}`: it is a database; name a file"
+    );
+    Ok(())
 }
 
 /// Makes a file beside another, under a name that nothing has.

@@ -7,14 +7,15 @@
 //! Invariant: the server holds the key of the certificate that it shows, also where any certificate
 //! will do. Where anybody is believed, that keeps eavesdroppers out, but not an impostor in the
 //! server's place. Failure: a file that cannot be read, holds no certificate, or holds a bad one
-//! among good ones is an error as a whole.
+//! among good ones is an error as a whole. So is one that is longer than 64 MiB.
 //!
 //! Refuses: client certificates, revocation lists, and the operating system's store of authorities,
 //! which no two machines share.
 
 mod verifier;
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -25,6 +26,9 @@ use rustls::pki_types::pem::{Error as PemError, PemObject};
 use rustls::{ClientConfig, RootCertStore};
 
 use verifier::{Believed, Verifier};
+
+/// What a file of certificates may hold; the web's authorities take a quarter of a MiB.
+pub const FILE_BYTES_MAX: u64 = 64 << 20;
 
 /// Who is believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +51,12 @@ pub enum TrustError {
         file: PathBuf,
         /// Why not.
         source: io::Error,
+    },
+    /// The file is longer than [`FILE_BYTES_MAX`].
+    #[error("read the certificates of `{file}`: more than {} MiB", FILE_BYTES_MAX >> 20)]
+    TooLong {
+        /// Which file.
+        file: PathBuf,
     },
     /// There is no certificate in the file.
     #[error("read the certificates of `{file}`: there is none in it, in PEM")]
@@ -86,7 +96,13 @@ fn listed(file: &Path, provider: &Arc<CryptoProvider>) -> Result<Believed, Trust
         PemError::Io(error) => wrong(error),
         other => wrong(io::Error::other(other.to_string())),
     };
-    let all = CertificateDer::pem_file_iter(file).map_err(unread)?;
+    let mut pem = Vec::new();
+    let opened = File::open(file).and_then(|it| it.take(FILE_BYTES_MAX + 1).read_to_end(&mut pem));
+    opened.map_err(wrong)?;
+    if pem.len() as u64 > FILE_BYTES_MAX {
+        return Err(TrustError::TooLong { file: file.to_owned() });
+    }
+    let all = CertificateDer::pem_slice_iter(&pem);
     let listed: Vec<CertificateDer<'static>> = all.collect::<Result<_, _>>().map_err(unread)?;
     if listed.is_empty() {
         return Err(TrustError::Empty { file: file.to_owned() });

@@ -228,6 +228,11 @@ impl<'a> SeriesBuilder<'a> {
         if calls == 0 && others == 0 {
             return Err(self.no_file("there is no call in it".to_owned()));
         }
+        let is_part = self.options.since_unix_ms.or(self.options.until_unix_ms).is_some();
+        if is_part && calls > 0 && (self.is_untimed || !self.has_epoch) {
+            let reason = "`--since` and `--until` need rows with a date and a time".to_owned();
+            return Err(self.no_file(reason));
+        }
         if self.bad > PLACES_MAX as u64 {
             self.notes.push(format!("left out: {} more rows", self.bad - PLACES_MAX as u64));
         }
@@ -267,6 +272,14 @@ impl<'a> SeriesBuilder<'a> {
             server_errors: self.server_errors,
             notes: self.notes,
         };
+        let longer = longer_steps(&series);
+        if longer > 0 {
+            series.notes.push(format!(
+                "in {} the steps add up to more than the whole: they overlap, or the \
+                 whole is another time",
+                screen::number::of(longer as u64, "call", "calls")
+            ));
+        }
         server_timing::place(&mut series, self.server_times);
         Ok(series)
     }
@@ -291,6 +304,13 @@ impl<'a> SeriesBuilder<'a> {
         });
         &mut self.attributes[place]
     }
+}
+
+/// Calls whose steps add up to more than the whole, by more than rounding.
+fn longer_steps(series: &Series) -> usize {
+    let steps = |row: usize| series.phases.iter().map(|phase| phase.ms[row]).sum::<f64>();
+    let is_longer = |row: &usize| steps(*row) > series.total_ms[*row] * 1.01 + 1.0;
+    (0..series.len()).filter(is_longer).count()
 }
 
 /// Text of a file as a message takes it: without what moves a cursor, and not too long. What is

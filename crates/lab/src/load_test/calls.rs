@@ -22,7 +22,7 @@ use load::{Ask, Request, Target};
 use serde::Deserialize;
 
 use super::address::{HttpAddress, ServerAddresses};
-use crate::LabError;
+use crate::{LabError, input_file};
 
 /// What every call is made with unless it says otherwise.
 #[derive(Debug, Clone, Default)]
@@ -114,8 +114,7 @@ impl Calls {
     /// Names the file, the line and what is wrong with it.
     pub fn read(&mut self, path: &Path) -> Result<(), LabError> {
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| LabError::System { what: format!("read `{file}`"), source })?;
+        let text = input_file::read_text(path, "--urls")?;
         self.parse(&text, &file, path.parent().unwrap_or(Path::new(".")))
     }
 
@@ -191,10 +190,7 @@ impl Written {
     fn detail(&mut self, text: &str, dir: &Path) -> Result<(), LabError> {
         if let Some(file) = text.strip_prefix('@') {
             let path = dir.join(file.trim());
-            let body = std::fs::read(&path).map_err(|source| {
-                LabError::Input(format!("read the body `{}`: {source}", path.display()))
-            })?;
-            self.body = Some(body);
+            self.body = Some(input_file::read(&path, "@FILE")?);
             return Ok(());
         }
         self.headers.push(header(text)?);

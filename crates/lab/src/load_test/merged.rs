@@ -18,7 +18,7 @@ use load::Report;
 use verdicts::{Attribute, AttributeValues, LeftOut, PhaseColumn, Series, Sorted};
 
 use super::calls::HttpCall;
-use super::recorder::Recorder;
+use super::recorder::{Recorder, UNASKED};
 use super::sample::{CallSample, SampledCall};
 
 /// URLs that are listed as an attribute at most.
@@ -89,6 +89,11 @@ impl MergedRun {
                 *mine += theirs;
             }
             sample.merge(recorder.sample, later_ns);
+        }
+        // Beside the calls of the recorders: connections without a call, and doubtful replies.
+        let unasked = whole.report.errors.unasked + whole.report.doubtful;
+        if unasked > 0 {
+            whole.failed.insert(UNASKED.to_owned(), unasked);
         }
         (whole.calls, whole.offered) = sample.finish();
         whole

@@ -6,9 +6,9 @@
 //! there; `bench/src/rows/lab/load.rs` reads `failed`, `succeeded` and `rate`. `text.rs` tells the
 //! loops apart by the text `open`.
 //! Invariant: latencies are of measured calls that succeeded (a status below 400); all others are
-//! in `failed`, by the reason. Failed attempts to connect are counted apart, because no call was on
-//! them. Means, deviations, minima and quantiles are of the kept calls; maxima, counts and
-//! `histogram` are of all.
+//! in `failed`, by the reason. Doubtful replies are in both, and a note says so. Failed attempts to
+//! connect are counted apart, because no call was on them. Means, deviations, minima and quantiles
+//! are of the kept calls; maxima, counts and `histogram` are of all.
 //! `merged.rs` adds the threads up, `slices.rs` cuts the run, `text.rs` prints. Verdicts on the
 //! series are in `report.rs`.
 
@@ -69,6 +69,8 @@ pub struct LoadOutcome {
     pub connections: usize,
     /// Microseconds of CPU time, in user mode and in the kernel, that a call cost the generator.
     pub cpu_us_per_call: f64,
+    /// Whether the run ended early because every attempt to connect failed for the time-out.
+    pub given_up: bool,
     /// Calls that `series` holds.
     pub kept: usize,
     /// The run in pieces, where its rate changed.
@@ -126,6 +128,7 @@ impl LoadOutcome {
         let Measured { begun, cpu, histogram } = measured;
         let warm_up_ns = plan.warm_up.as_nanos() as f64;
         let seconds = whole.report.seconds;
+        let succeeded = whole.offered - whole.report.doubtful;
         let milliseconds =
             |of: fn(&SampledCall) -> u64| whole.calls.iter().map(move |call| of(call) as f64 / 1e6);
         let latency = Sorted::of(milliseconds(|call| call.latency_ns));
@@ -138,8 +141,8 @@ impl LoadOutcome {
             kind: if is_open { "open" } else { "closed" },
             seconds,
             intended_rate: plan.rate(),
-            rate: per_second(whole.offered as f64, seconds),
-            succeeded: whole.offered,
+            rate: per_second(succeeded as f64, seconds),
+            succeeded,
             failed: whole.failed.clone(),
             refused_connections: whole.report.errors.connect,
             statuses: whole.report.statuses().collect(),
@@ -151,6 +154,7 @@ impl LoadOutcome {
             backlog_max: whole.report.backlog_max,
             connections: whole.report.connections,
             cpu_us_per_call: cpu.as_secs_f64() * 1e6 / whole.made.max(1) as f64,
+            given_up: whole.has_given_up,
             kept: whole.calls.len(),
             slices: Vec::new(),
             notes: Vec::new(),
@@ -172,6 +176,7 @@ impl LoadOutcome {
 
     fn remarks(&self, plan: &LoadTest, whole: &MergedRun, begun: Instant) -> Vec<String> {
         let mut notes = Vec::new();
+        let service_ms = self.service_ms.quantiles.first().map_or(0.0, |median| median.ms);
         let refusal = whole.report.refusal.as_deref().unwrap_or("connections were closed");
         let after = (whole.last_success_ns as f64 / 1e9 - plan.warm_up.as_secs_f64()).max(0.0);
         let run = (begun.elapsed().as_secs_f64() - plan.warm_up.as_secs_f64()).max(self.seconds);
@@ -181,6 +186,13 @@ impl LoadOutcome {
         } else if self.refused_connections > 0 {
             let count = self.refused_connections;
             notes.push(format!("{count} attempts to connect failed: {refusal}"));
+        }
+        if whole.report.doubtful > 0 {
+            notes.push(format!(
+                "{} calls count as failed, and their latencies as measured: later more came on \
+                 their connections than was asked for, so a reply may be another call's",
+                whole.report.doubtful
+            ));
         }
         if whole.has_given_up {
             let timeout = stdx::Span(plan.timeout);
@@ -206,10 +218,19 @@ impl LoadOutcome {
                 self.rate
             ));
         }
-        if (self.kept as u64) < self.succeeded {
+        let is_kept = self.succeeded > self.connections as u64;
+        if is_kept && waits_for_acknowledgements(self.service_ms.min, service_ms) {
+            notes.push(
+                "half of the calls took 40 ms longer than the fastest: on a kept connection such \
+                 steps are delayed acknowledgements, where a server writes the head of a reply and \
+                 its body apart, without TCP_NODELAY"
+                    .to_owned(),
+            );
+        }
+        if (self.kept as u64) < whole.offered {
             notes.push(format!(
                 "quantiles and verdicts are of {} calls, a random sample of {}",
-                self.kept, self.succeeded
+                self.kept, whole.offered
             ));
         }
         notes
@@ -226,6 +247,12 @@ impl TimeSummary {
             quantiles: sorted.quantiles(&QUANTILES),
         }
     }
+}
+
+/// Whether a service time is as much above the least as Linux holds acknowledgements back: 40 ms,
+/// and what its timers take beside that.
+fn waits_for_acknowledgements(least_ms: f64, median_ms: f64) -> bool {
+    (38.0..50.0).contains(&(median_ms - least_ms))
 }
 
 /// Whether calls are missing: a twentieth, and more than random arrivals are ever fewer.

@@ -8,7 +8,7 @@
 //! only `made` counts it, for the CPU time of a call. `load` leaves out by the same rule
 //! (`event_loop/tally.rs`): seconds, statuses and bytes come from there. In the histogram,
 //! latencies over an hour count as an hour.
-//! It also gives the run up, on all threads, when there was no connection for the time-out. It sees
+//! It also gives the run up, on all threads, when every connect failed for the time-out. It sees
 //! the end of a second, and when to give up, in `pulse` only, which the engine calls every 100 ms.
 //! Reasons of failures (`status 404`, `timed out`) are keys in JSON and in files of `--save`.
 //! `sample.rs` keeps calls, `seconds.rs` puts the seconds of threads together, `merged.rs` the
@@ -58,7 +58,6 @@ pub(crate) struct Recorder<'a> {
     warm_up_ns: u64,
     second: PartSecond,
     latency: Histogram<u64>,
-    connected_ns: u64,
     pub(crate) sample: CallSample,
     pub(crate) began: Option<(Instant, SystemTime)>,
     /// Calls that gave no row, by what became of them.
@@ -79,7 +78,6 @@ impl<'a> Recorder<'a> {
             warm_up_ns: u64::try_from(task.warm_up.as_nanos()).unwrap_or(u64::MAX),
             second: PartSecond::default(),
             latency: hdr::nanoseconds(),
-            connected_ns: 0,
             sample: CallSample::new(task.kept_max, task.part as u64),
             began: None,
             failed: BTreeMap::new(),
@@ -188,10 +186,7 @@ impl Requests for Recorder<'_> {
         self.began.get_or_insert_with(|| (Instant::now(), SystemTime::now()));
         self.second.backlog = pulse.backlog;
         self.second.connections = pulse.connections;
-        if pulse.connections > 0 {
-            self.connected_ns = pulse.now_ns;
-        }
-        if u128::from(pulse.now_ns - self.connected_ns) > self.task.timeout.as_nanos() {
+        if u128::from(pulse.refused_ns) > self.task.timeout.as_nanos() {
             self.has_given_up = true;
             self.task.cancel.store(true, Ordering::Relaxed);
         }
@@ -203,8 +198,12 @@ impl Requests for Recorder<'_> {
     }
 }
 
+/// What became of a call on whose connection more came than was asked for.
+pub(super) const UNASKED: &str = "answered by more than was asked";
+
 fn words(loss: Loss) -> &'static str {
     match loss {
+        Loss::Unasked => UNASKED,
         Loss::Closed => "connection closed",
         Loss::Timeout => "timed out",
         Loss::Malformed => "no HTTP",

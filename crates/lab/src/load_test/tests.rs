@@ -161,10 +161,19 @@ fn a_server_that_dies_half_way_leaves_what_was_measured() {
     let timeout = Duration::from_millis(300);
     let plan = LoadTest { timeout, ..closed(u64::MAX) };
     let loaded = plan.run(all.all(), &mut |_| drop(server.lock().unwrap().take())).unwrap();
-    assert!(loaded.succeeded > 0 && loaded.refused_connections > 0);
+    assert!(loaded.succeeded > 0 && loaded.refused_connections > 0 && loaded.given_up);
     let has = |text: &str| loaded.notes.iter().any(|note| note.contains(text));
     assert!(has("given up: no connection for 300ms"), "{:?}", loaded.notes);
     assert!(has("refused"), "{:?}", loaded.notes);
+}
+
+#[test]
+fn a_server_that_closes_after_each_reply_is_loaded_to_the_end() {
+    let server = Origin::start(|_| OriginReply::ok("x").close());
+    let open = Pacing::Open(Arrivals::Uniform { rate: 40.0 });
+    let plan = LoadTest { timeout: Duration::from_millis(200), ..loading(open, Stop::Count(40)) };
+    let loaded = run(&plan, &calls(&[&server], &["/"]));
+    assert_eq!((loaded.succeeded, loaded.given_up), (40, false), "{:?}", loaded.notes);
 }
 
 #[test]
@@ -183,4 +192,17 @@ fn nothing_to_call_and_nobody_there_are_errors() {
     let all = calls(&[&server], &["/"]);
     drop(server);
     assert!(matches!(closed(1).run(all.all(), &mut |_| ()), Err(LabError::Load(_))));
+}
+
+#[test]
+fn a_reply_that_more_follows_is_no_success() {
+    let server = Origin::start(|_| {
+        OriginReply::ok("x").early("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+    });
+    for pipeline in [1, 4] {
+        let loaded = run(&LoadTest { pipeline, ..closed(40) }, &calls(&[&server], &["/"]));
+        assert_eq!((loaded.succeeded, loaded.failures()), (0, 40), "{:?}", loaded.failed);
+        assert_eq!(loaded.failed["answered by more than was asked"], 40);
+        assert_eq!(loaded.series.left_out.failed, loaded.failed);
+    }
 }

@@ -2,7 +2,8 @@
 //!
 //! Invariant: ALPN offers HTTP/1.1 only, and no session is resumed, as in `probe/tls.rs`. Each
 //! connection shakes hands as that of a new client does. It is open for calls when that is done.
-//! So a handshake is in the latency of calls that wait for it, and in no service time.
+//! So a handshake is in the latency of calls that wait for it, and in no service time. A reply that
+//! lasts until the connection closes is whole only after a `close_notify` (RFC 9112 §9.8).
 //! A refusal is in the words of `probe/tls.rs`. Refuses: HTTP/2, and client certificates.
 
 use std::io::{self, Read, Write};
@@ -34,7 +35,11 @@ pub(super) struct TlsSource {
 
 /// The session of one connection.
 #[derive(Debug)]
-struct TlsChannel(ClientConnection);
+struct TlsChannel {
+    session: ClientConnection,
+    /// The server has said `close_notify`.
+    has_ended: bool,
+}
 
 impl TlsSource {
     /// Returns a source of sessions with `host`.
@@ -55,36 +60,44 @@ impl ChannelSource for TlsSource {
         let mut session = session.map_err(refused)?;
         // Bounded by the calls that are in flight, which are rendered whole already.
         session.set_buffer_limit(None);
-        Ok(Box::new(TlsChannel(session)))
+        Ok(Box::new(TlsChannel { session, has_ended: false }))
     }
 }
 
 impl Channel for TlsChannel {
     fn receive(&mut self, mut wire: &[u8], plain: &mut Vec<u8>) -> io::Result<()> {
         while !wire.is_empty() {
-            self.0.read_tls(&mut wire)?;
-            let state = self.0.process_new_packets().map_err(refused)?;
+            if self.session.read_tls(&mut wire)? == 0 {
+                // What comes after `close_notify` says nothing.
+                return Ok(());
+            }
+            let state = self.session.process_new_packets().map_err(refused)?;
             let bytes = state.plaintext_bytes_to_read();
+            self.has_ended |= state.peer_has_closed();
             let before = plain.len();
             plain.resize(before + bytes, 0);
-            self.0.reader().read_exact(&mut plain[before..])?;
+            self.session.reader().read_exact(&mut plain[before..])?;
         }
         Ok(())
     }
 
     fn send(&mut self, plain: &[u8]) -> io::Result<()> {
-        self.0.writer().write_all(plain)
+        self.session.writer().write_all(plain)
     }
 
     fn take_wire(&mut self, wire: &mut Vec<u8>) -> io::Result<()> {
-        while self.0.wants_write() {
-            self.0.write_tls(wire)?;
+        while self.session.wants_write() {
+            self.session.write_tls(wire)?;
         }
         Ok(())
     }
 
     fn is_ready(&self) -> bool {
-        !self.0.is_handshaking()
+        !self.session.is_handshaking()
+    }
+
+    fn has_ended(&self) -> bool {
+        self.has_ended
     }
 }
 

@@ -13,7 +13,7 @@
 use std::path::Path;
 
 use super::calls::Calls;
-use crate::LabError;
+use crate::{LabError, input_file};
 
 /// Numbers above this are seconds since the epoch: nobody waits three years for an arrival.
 const EPOCH_SECONDS_MIN: f64 = 1e8;
@@ -36,8 +36,7 @@ impl Trace {
     /// Names the file, the line and what is wrong with it.
     pub fn read(path: &Path, calls: &mut Calls) -> Result<Self, LabError> {
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| LabError::System { what: format!("read `{file}`"), source })?;
+        let text = input_file::read_text(path, "--arrivals")?;
         Self::parse(&text, &file, calls)
     }
 

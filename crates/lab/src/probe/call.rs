@@ -2,7 +2,7 @@
 //!
 //! Also words for what the system refuses, the same for all calls that failed so. They are keys
 //! under which failures are counted, in JSON and in files of `--save`. By `is_hang_up`, `http.rs`
-//! decides whether to ask once more.
+//! decides whether to ask once more. By `lacks_descriptors`, `scheduler.rs` ends the probe.
 //! Invariant: `prepare` is not timed, `call` is. The laps of a stopwatch do not overlap, so phases
 //! never add up to more than the call. A phase that comes twice is added up. `left` fails once the
 //! deadline is past, and never returns zero. A step that does not ask it may end later.
@@ -12,6 +12,8 @@
 
 use std::io;
 use std::time::{Duration, Instant};
+
+use load::LoadError;
 
 use crate::error::plain;
 
@@ -47,6 +49,8 @@ pub(crate) struct CallFailure {
     pub(crate) words: String,
     /// Whether the peer hung up, which an idle connection allows it to.
     pub(crate) is_hang_up: bool,
+    /// Whether this process may open no more files, which is not the target's failure.
+    pub(crate) lacks_descriptors: bool,
 }
 
 /// Times the phases of a call, and knows when it has to end.
@@ -69,7 +73,7 @@ impl CallDetails {
 
 impl CallFailure {
     pub(crate) fn new(words: impl Into<String>) -> Self {
-        Self { words: words.into(), is_hang_up: false }
+        Self { words: words.into(), is_hang_up: false, lacks_descriptors: false }
     }
 
     /// The call took longer than it may.
@@ -80,7 +84,8 @@ impl CallFailure {
     /// The system refused, or a connection broke, during a step.
     pub(crate) fn of(step: &str, error: &io::Error) -> Self {
         use io::ErrorKind as Kind;
-        let hung_up = |words: &str| Self { words: words.to_owned(), is_hang_up: true };
+        let hung_up = |words: &str| Self { is_hang_up: true, ..Self::new(words) };
+        let lacks_descriptors = LoadError::is_of_descriptors(error);
         match error.kind() {
             Kind::TimedOut | Kind::WouldBlock => Self::timed_out(step),
             Kind::ConnectionRefused => Self::new("connection refused"),
@@ -88,7 +93,7 @@ impl CallFailure {
             Kind::BrokenPipe => hung_up("connection closed"),
             Kind::ConnectionAborted => Self::new("connection aborted"),
             Kind::UnexpectedEof => hung_up("connection closed"),
-            _ => Self::new(format!("{step}: {}", plain(error))),
+            _ => Self { lacks_descriptors, ..Self::new(format!("{step}: {}", plain(error))) },
         }
     }
 }

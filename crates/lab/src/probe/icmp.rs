@@ -20,6 +20,7 @@ use super::plan::AddressFamily;
 use super::target::Endpoint;
 use super::tcp;
 use crate::LabError;
+use load::LoadError;
 
 /// As many as `ping` sends.
 const PAYLOAD_BYTES: usize = 56;
@@ -61,8 +62,12 @@ impl IcmpCaller {
     /// When neither kind of socket is allowed.
     pub(crate) fn new(host: &str, family: AddressFamily) -> Result<Self, LabError> {
         let is_v6 = host.parse::<IpAddr>().is_ok_and(|address| address.is_ipv6());
-        Echo::open(is_v6 || family == AddressFamily::V6)
-            .map_err(|source| LabError::Echo { host: host.to_owned(), source })?;
+        Echo::open(is_v6 || family == AddressFamily::V6).map_err(|source| {
+            match LoadError::is_of_descriptors(&source) {
+                true => LabError::Descriptors,
+                false => LabError::Echo { host: host.to_owned(), source },
+            }
+        })?;
         use std::hash::{BuildHasher, RandomState};
         Ok(Self {
             place: Endpoint { host: host.to_owned(), ..Endpoint::default() },

@@ -149,7 +149,7 @@ impl<'p> Scheduler<'p> {
     /// which are then in no series of this probe.
     ///
     /// # Errors
-    /// When the system has no threads left.
+    /// When the system has no threads or descriptors left.
     pub(crate) fn serve(
         &mut self,
         stop: &AtomicBool,
@@ -168,6 +168,9 @@ impl<'p> Scheduler<'p> {
             }
             let time = next_ns.map_or(LOOK, |at| self.wait_for(at));
             if let Some(call) = self.threads.wait(time.min(LOOK)) {
+                if call.made.as_ref().is_err_and(|failure| failure.lacks_descriptors) {
+                    return Err(LabError::Descriptors);
+                }
                 self.note(call);
             }
             self.progress.elapsed = Duration::from_nanos(self.origin.ns());

@@ -10,6 +10,8 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 
+use load::LoadError;
+
 use super::call::{CallDetails, CallFailure, Caller, Stopwatch};
 use super::plan::AddressFamily;
 use super::target::Endpoint;
@@ -81,6 +83,9 @@ pub(crate) fn resolve(
 }
 
 fn not_found(error: &io::Error) -> CallFailure {
+    if LoadError::is_of_descriptors(error) {
+        return CallFailure::of("resolve", error);
+    }
     let text = error.to_string();
     let reason = text.rsplit(": ").next().unwrap_or(&text);
     CallFailure::new(format!("name not found ({})", reason.to_ascii_lowercase()))

@@ -20,10 +20,10 @@ use rustls::pki_types::ServerName;
 use rustls::{
     CertificateError, ClientConfig, ClientConnection, Error, InvalidMessage, StreamOwned,
 };
-use trust::Trust;
+use trust::{Trust, TrustError};
 
 use super::call::{CallFailure, Stopwatch};
-use crate::LabError;
+use crate::{LabError, input_file};
 
 /// A connection that speaks in the clear or by TLS.
 #[derive(Debug)]
@@ -46,7 +46,10 @@ pub(crate) fn config(
         (false, Some(file)) => Trust::File(file),
         (false, None) => Trust::Web,
     };
-    let mut config = trust.client()?;
+    let mut config = trust.client().map_err(|error| match error {
+        TrustError::TooLong { file } => input_file::too_long(&file.display().to_string(), "--ca"),
+        other => other.into(),
+    })?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     config.resumption = Resumption::disabled();
     Ok(Arc::new(config))

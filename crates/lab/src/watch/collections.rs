@@ -10,6 +10,8 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use stdx::plain_file;
+
 use super::counters::{SignalReadings, SignalSource};
 
 /// Bytes that are read at once, and of a line without an end that are kept.
@@ -26,7 +28,7 @@ pub(super) struct CollectorLog {
 
 impl CollectorLog {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let mut file = File::open(path)?;
+        let mut file = plain_file::open(path)?;
         file.seek(SeekFrom::End(0))?;
         let inode = file.metadata()?.ino();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -38,7 +40,7 @@ impl CollectorLog {
     fn renew(&mut self) -> io::Result<()> {
         let found = std::fs::metadata(&self.path)?;
         if found.ino() != self.inode {
-            self.file = File::open(&self.path)?;
+            self.file = plain_file::open(&self.path)?;
             self.inode = self.file.metadata()?.ino();
         } else if found.len() < self.file.stream_position()? {
             self.file.seek(SeekFrom::Start(0))?;

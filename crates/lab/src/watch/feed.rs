@@ -66,6 +66,11 @@ impl StatsdFeed {
             return;
         }
         self.sent = Instant::now();
+        self.flush();
+    }
+
+    /// Sends what was gathered.
+    pub(super) fn flush(&mut self) {
         let signals =
             std::mem::take(&mut self.signals).into_iter().map(|(name, (sum, is_level))| {
                 format!("{name}:{sum:.3}|{}", if is_level { "g" } else { "c" })

@@ -25,12 +25,13 @@
 //! before.
 
 use std::collections::{HashMap, VecDeque};
-use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::fs::{self, File, Metadata, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};
+use stdx::plain_file;
 use verdicts::{Attribute, AttributeValues, Series, SignalKind};
 
 use super::grid::{Block, SignalName};
@@ -392,8 +393,7 @@ fn insert(database: &Connection, run: i64, row: &Row) -> rusqlite::Result<()> {
 ///
 /// Those end when the process closes any descriptor of the file, so it stays open.
 fn locked(file: &Path) -> Result<File, String> {
-    let opened = OpenOptions::new().read(true).append(true).create(true).open(file);
-    let opened = opened.map_err(|error| crate::error::plain(&error))?;
+    let opened = plain_file::append(file).map_err(|error| crate::error::plain(&error))?;
     match opened.try_lock() {
         Err(TryLockError::WouldBlock) => Err("another watch writes it".to_owned()),
         Err(TryLockError::Error(error)) => Err(crate::error::plain(&error)),

@@ -15,6 +15,9 @@ use std::collections::VecDeque;
 use crate::schedule::{Schedule, nanos};
 use crate::{Plan, Stop};
 
+/// Intended requests that wait at most; of more, the oldest are given up. They take 32 MB.
+const BACKLOG_MAX: usize = 4 << 20;
+
 /// The requests that are to be sent.
 #[derive(Debug)]
 pub(super) struct Agenda {
@@ -139,9 +142,11 @@ impl Agenda {
         self.backlog.front().copied()
     }
 
-    /// Gives up the request that waits longest, if it was meant to be sent before `oldest`.
+    /// Gives up the request that waits longest, if it was meant to be sent before `oldest`, or more
+    /// than [`BACKLOG_MAX`] wait.
     pub(super) fn take_overdue(&mut self, oldest: u64) -> Option<u64> {
-        self.oldest().filter(|intended| *intended < oldest)?;
+        let is_full = self.backlog.len() > BACKLOG_MAX;
+        self.oldest().filter(|intended| is_full || *intended < oldest)?;
         self.backlog.pop_front()
     }
 }

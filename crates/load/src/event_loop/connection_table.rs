@@ -46,6 +46,8 @@ pub(super) struct ConnectionTable {
     in_flight: usize,
     /// Why the last connect failed.
     refusal: Option<io::Error>,
+    /// Since when no connection is open and every connect that was wanted failed.
+    refused_since: Option<u64>,
     target: Target,
     channel: Option<Arc<dyn ChannelSource>>,
     slots_max: usize,
@@ -68,7 +70,7 @@ impl ConnectionTable {
     /// When the system gives no epoll set.
     pub(super) fn new(plan: &Plan) -> Result<Self, LoadError> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
-            .map_err(|error| LoadError::System { call: "epoll_create1", source: error.into() })?;
+            .map_err(|error| LoadError::system("epoll_create1", error.into()))?;
         Ok(Self {
             slots: Vec::new(),
             idle: Vec::new(),
@@ -80,6 +82,7 @@ impl ConnectionTable {
             open: 0,
             in_flight: 0,
             refusal: None,
+            refused_since: None,
             target: plan.target.clone(),
             slots_max: plan.connections_max,
             epoll,
@@ -98,7 +101,7 @@ impl ConnectionTable {
         events.clear();
         match epoll::wait(&self.epoll, spare_capacity(events), Some(&timespec(wait_ns))) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-            Err(error) => Err(LoadError::System { call: "epoll_pwait2", source: error.into() }),
+            Err(error) => Err(LoadError::system("epoll_pwait2", error.into())),
         }
     }
 
@@ -131,6 +134,7 @@ impl ConnectionTable {
                 true
             }
             Err(error) => {
+                connection.opened_ns = now;
                 self.refuse(slot, error, now);
                 false
             }
@@ -145,6 +149,7 @@ impl ConnectionTable {
 
     /// Keeps a closed slot for when it is wanted.
     pub(super) fn rest(&mut self, slot: usize) {
+        self.refused_since = None;
         self.vacant.push(slot);
     }
 
@@ -188,6 +193,7 @@ impl ConnectionTable {
         self.slots[slot].phase = ConnectionPhase::Open;
         self.connecting -= 1;
         self.open += 1;
+        self.refused_since = None;
         Arrival::Open
     }
 
@@ -209,6 +215,9 @@ impl ConnectionTable {
     }
 
     fn refuse(&mut self, slot: usize, error: io::Error, now: u64) {
+        if self.open == 0 {
+            self.refused_since.get_or_insert(self.slots[slot].opened_ns);
+        }
         self.refusal = Some(error);
         self.retries.push_back((now + RETRY_DELAY_NS, slot));
     }
@@ -277,6 +286,13 @@ impl ConnectionTable {
         Some(request)
     }
 
+    /// Takes all requests of a slot, the oldest first.
+    pub(super) fn take_requests(&mut self, slot: usize, out: &mut Vec<InFlight>) {
+        let in_flight = &mut self.slots[slot].in_flight;
+        self.in_flight -= in_flight.len();
+        out.extend(in_flight.drain(..));
+    }
+
     pub(super) fn connecting(&self) -> usize {
         self.connecting
     }
@@ -287,6 +303,44 @@ impl ConnectionTable {
 
     pub(super) fn in_flight(&self) -> usize {
         self.in_flight
+    }
+
+    /// Says on each open connection that no further request comes.
+    pub(super) fn say_goodbye(&self) {
+        let is_open = |slot: &&ConnectionSlot| slot.phase == ConnectionPhase::Open;
+        self.slots.iter().filter(is_open).for_each(ConnectionSlot::say_goodbye);
+    }
+
+    /// Why none could be opened.
+    pub(super) fn unreached(&mut self) -> LoadError {
+        let source = self.take_refusal().unwrap_or_else(|| io::ErrorKind::TimedOut.into());
+        LoadError::Connect { target: self.target.to_string(), source }
+    }
+
+    /// For how long no connection is open and every connect that was wanted failed.
+    pub(super) fn refused_ns(&self, now: u64) -> u64 {
+        self.refused_since.map_or(0, |since| now.saturating_sub(since))
+    }
+
+    /// The slots that are so.
+    pub(super) fn of(&self, is_so: impl Fn(&ConnectionSlot) -> bool) -> Vec<usize> {
+        (0..self.slots.len()).filter(|slot| is_so(&self.slots[*slot])).collect()
+    }
+
+    /// Since when connections have waited for their server.
+    pub(super) fn waits_since(&self) -> impl Iterator<Item = u64> {
+        self.slots.iter().filter_map(ConnectionSlot::waits_since)
+    }
+
+    /// Says when the last connect failed for want of descriptors, which is no refusal.
+    ///
+    /// # Errors
+    /// That this is so.
+    pub(super) fn check_room(&self) -> Result<(), LoadError> {
+        match &self.refusal {
+            Some(error) if LoadError::is_of_descriptors(error) => Err(LoadError::Descriptors),
+            _ => Ok(()),
+        }
     }
 
     /// Takes the reason of the last failed connect.

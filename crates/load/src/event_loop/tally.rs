@@ -33,10 +33,11 @@ impl Tally {
         intended_ns >= self.warm_up_ns
     }
 
-    /// Counts a complete reply; returns its latency in microseconds.
-    pub(super) fn reply(&mut self, request: &InFlight, reader: &ReplyReader, now: u64) -> u64 {
-        let latency_us = (now - request.intended_ns) / 1000;
-        if self.is_measured(request.intended_ns) {
+    /// Counts a complete reply; returns whether it is measured and below 400.
+    pub(super) fn reply(&mut self, request: &InFlight, reader: &ReplyReader, now: u64) -> bool {
+        let is_measured = self.is_measured(request.intended_ns);
+        if is_measured {
+            let latency_us = (now - request.intended_ns) / 1000;
             self.last_reply_ns = now;
             self.report.count(reader.status, latency_us, (now - request.sent_ns) / 1000);
             let Ask { status, bytes, .. } = request.ask;
@@ -45,7 +46,7 @@ impl Tally {
             self.report.bytes_mismatches +=
                 u64::from(bytes.is_some_and(|bytes| bytes != reader.body_bytes));
         }
-        latency_us
+        is_measured && reader.status < 400
     }
 
     /// Counts a request without a complete reply.
@@ -56,9 +57,17 @@ impl Tally {
                 Loss::Closed => &mut errors.closed,
                 Loss::Timeout => &mut errors.timeout,
                 Loss::Malformed => &mut errors.malformed,
+                Loss::Unasked => &mut errors.unasked,
                 Loss::Cut => &mut errors.cut,
             } += 1;
         }
+    }
+
+    /// More came on a connection than was asked for. So many replies on it are counted already;
+    /// where it has none, and fails no request, it is counted itself.
+    pub(super) fn unasked(&mut self, answered: u64, fails_requests: bool) {
+        self.report.doubtful += answered;
+        self.report.errors.unasked += u64::from(answered == 0 && !fails_requests);
     }
 
     /// Counts a request that was given up before it was sent.

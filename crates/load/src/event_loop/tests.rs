@@ -1,5 +1,7 @@
 //! The engine against small servers that misbehave on purpose.
 
+mod unasked;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixListener;
@@ -286,6 +288,10 @@ impl Channel for Turned {
     fn is_ready(&self) -> bool {
         self.is_ready
     }
+
+    fn has_ended(&self) -> bool {
+        false
+    }
 }
 
 /// A stream behind such a channel, as the server sees it.
@@ -374,6 +380,66 @@ fn counts_a_reply_that_never_comes_as_a_timeout() {
     let plan = Plan { timeout: Duration::from_millis(300), ..closed(&server, 1, 20) };
     let report = run(&plan, &mut get()).unwrap();
     assert_eq!((report.requests, report.errors.timeout, report.errors.total()), (19, 1, 1));
+}
+
+#[test]
+fn a_reply_that_comes_after_the_time_out_is_no_success() {
+    let server = server(|_| Deed::AnswerAfter(Duration::from_millis(60), OK));
+    let timeout = Duration::from_millis(50);
+    let report = run(&Plan { timeout, ..closed(&server, 2, 20) }, &mut get()).unwrap();
+    assert_eq!((report.requests, report.errors.timeout, report.errors.total()), (0, 20, 20));
+    let arrivals = Arrivals::Uniform { rate: 50.0 };
+    let plan = Plan { timeout, ..Plan::open(server.target(), arrivals, 2, Stop::Count(20)) };
+    let report = run(&plan, &mut get()).unwrap();
+    assert_eq!((report.requests, report.errors.total()), (0, 20), "{:?}", report.errors);
+}
+
+/// Notes for how long connections were refused at most, and ends the run when that is too long.
+#[derive(Default)]
+struct Patience {
+    refused_ns_max: u64,
+    cancel: Arc<AtomicBool>,
+}
+
+impl Requests for Patience {
+    fn next(&mut self, out: &mut Vec<u8>) -> Ask {
+        get().next(out)
+    }
+
+    fn pulse(&mut self, pulse: &Pulse) {
+        self.refused_ns_max = self.refused_ns_max.max(pulse.refused_ns);
+        self.cancel.store(self.refused_ns_max > 300_000_000, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn connections_that_the_server_closes_after_each_reply_are_none_that_it_refuses() {
+    for answer in [|_| Deed::Answer(OK_CLOSE), |_| Deed::Answer(UNTIL_CLOSE)] as [fn(u64) -> _; 2] {
+        let server = server(answer);
+        let arrivals = Arrivals::Uniform { rate: 40.0 };
+        let plan = Plan::open(server.target(), arrivals, 2, Stop::Count(20));
+        let mut patience = Patience::default();
+        check_clean(&run(&plan, &mut patience).unwrap(), 20);
+        assert_eq!(patience.refused_ns_max, 0);
+    }
+}
+
+#[test]
+fn tells_for_how_long_a_server_that_is_gone_refuses() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let target = Target::Tcp(listener.local_addr().unwrap());
+    // One connection, and nobody listens any more.
+    thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        drop(listener);
+        serve_stream(stream, &Counts::default(), |_| Deed::Answer(OK_CLOSE));
+    });
+    let mut patience = Patience::default();
+    let cancel = Some(Arc::clone(&patience.cancel));
+    let plan = Plan { cancel, ..Plan::closed(target, 1, Stop::Count(u64::MAX)) };
+    let report = run(&plan, &mut patience).unwrap();
+    assert_eq!(report.requests, 1);
+    assert!(report.errors.connect > 0 && patience.refused_ns_max > 300_000_000);
 }
 
 #[test]

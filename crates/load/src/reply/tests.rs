@@ -45,9 +45,27 @@ fn joins_chunks_and_skips_extensions_and_trailers() {
 }
 
 #[test]
-fn prefers_chunked_framing_over_a_length() {
-    let reply = b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\nTransfer-Encoding: chunked\r\n\r\n\
-        1\r\nx\r\n0\r\n\r\n";
+fn refuses_lengths_that_contradict_each_other_or_a_transfer_encoding() {
+    let head = |fields: &str| format!("HTTP/1.1 200 OK\r\n{fields}\r\n");
+    refuses(head("Content-Length: 2\r\nContent-Length: 3\r\n").as_bytes());
+    for encoding in ["chunked", "gzip"] {
+        let fields = format!("Content-Length: 5\r\nTransfer-Encoding: {encoding}\r\n");
+        refuses(head(&fields).as_bytes());
+    }
+    // The same length twice is no contradiction (RFC 9112 §6.3).
+    let reply = head("Content-Length: 2\r\nContent-Length: 2\r\n") + "ok";
+    check(reply.as_bytes(), KEEP, 200, b"ok", 0);
+}
+
+#[test]
+fn an_encoding_that_does_not_end_in_chunks_lasts_until_the_close() {
+    for encoding in ["gzip", "chunked, gzip", "xchunked"] {
+        let reply = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: {encoding}\r\n\r\n0\r\n\r\n");
+        let mut reader = ReplyReader::default();
+        assert!(!reader.feed(reply.as_bytes(), KEEP).expect("well-formed").1, "{encoding}");
+        assert!(reader.ends_with_stream());
+    }
+    let reply = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip,\tChunked \r\n\r\n1\r\nx\r\n0\r\n\r\n";
     check(reply, KEEP, 200, b"x", 0);
 }
 

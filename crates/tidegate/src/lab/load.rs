@@ -6,7 +6,8 @@
 //! calls. The interval log grows each second, the others are written after it. An error of the log
 //! is told at the end; then there is no report, and the other files stay empty.
 //! The first Ctrl-C ends the run with a report, the second ends the process. Without any call that
-//! succeeded the command fails, after its report.
+//! succeeded the command fails, after its report. So it does when the run was given up. A lack of
+//! descriptors is no failure of the server's, and ends it without a report.
 //! `--format json` is `load` beside the keys of a report, which scripts and `bench` read. Their
 //! names are those of `lab::load_test::LoadOutcome` and `lab::Report`.
 
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use lab::bounds::{BoundOutcome, BoundSample};
 use lab::load_test::{self, LoadOutcome, Second};
 use lab::{IntervalLog, LabError, Report, ReportOptions};
@@ -28,7 +29,7 @@ use verdicts::Sorted;
 
 use super::fail_if;
 use super::misuse::misused;
-use crate::cli::LoadArgs;
+use crate::cli::{FailIfArgs, LoadArgs};
 use crate::hint::Hint;
 use crate::output;
 
@@ -41,7 +42,8 @@ const SECOND: Duration = Duration::from_secs(1);
 /// # Errors
 /// When the load could not begin, no call succeeded, or a bound is not kept.
 pub(super) fn run(args: &LoadArgs) -> Result<()> {
-    fail_if::check(&args.bounds, false, COMPARED).map_err(misused)?;
+    let bounds = FailIfArgs { fail_if: args.fail_if.clone() };
+    fail_if::check(&bounds, false, COMPARED).map_err(misused)?;
     let (plan, calls) = plan::of(args, interruption()?).map_err(misused)?;
     let mut files = Files::create(args)?;
     let mut progress = progress::LoadProgress::new(&plan);
@@ -69,7 +71,7 @@ pub(super) fn run(args: &LoadArgs) -> Result<()> {
     let options = ReportOptions { seed: args.seed, ..ReportOptions::default() };
     let verdicts = (!args.no_verdict).then(|| Report::new(&loaded.series, &options));
     drop(progress);
-    report(args, &loaded, verdicts)
+    report(args, &bounds, &loaded, verdicts)
 }
 
 /// Becomes true with the first Ctrl-C; the second ends the process.
@@ -83,7 +85,12 @@ fn interruption() -> Result<Arc<AtomicBool>> {
     Ok(flag)
 }
 
-fn report(args: &LoadArgs, loaded: &LoadOutcome, verdicts: Option<Report<'_>>) -> Result<()> {
+fn report(
+    args: &LoadArgs,
+    bounds: &FailIfArgs,
+    loaded: &LoadOutcome,
+    verdicts: Option<Report<'_>>,
+) -> Result<()> {
     let times = Sorted::new(&loaded.series.total_ms);
     let sample = BoundSample {
         name: "",
@@ -93,8 +100,7 @@ fn report(args: &LoadArgs, loaded: &LoadOutcome, verdicts: Option<Report<'_>>) -
         failed: loaded.failures(),
         change: None,
     };
-    let bounds =
-        if loaded.succeeded > 0 { fail_if::judge(&args.bounds, &[sample]) } else { Vec::new() };
+    let bounds = if loaded.succeeded > 0 { fail_if::judge(bounds, &[sample]) } else { Vec::new() };
     if args.format == "json" {
         let whole = LoadReport { load: loaded, bounds: &bounds, report: verdicts.as_ref() };
         output::print(&(serde_json::to_string_pretty(&whole)? + "\n"))?;
@@ -117,6 +123,11 @@ fn report(args: &LoadArgs, loaded: &LoadOutcome, verdicts: Option<Report<'_>>) -
             loaded.failed.iter().map(|(words, count)| format!("{count} {words}")).collect();
         bail!("no call succeeded: {}", reasons.join(", "));
     }
+    let timeout = args.timeout;
+    ensure!(
+        !loaded.given_up,
+        "the run was given up: every attempt to connect failed for {timeout}"
+    );
     fail_if::end(&bounds)
 }
 

@@ -22,6 +22,10 @@ use crate::cli::WatchArgs;
 
 /// Without `--for` a watch ends by a signal only.
 const FOREVER: Duration = Duration::from_secs(100 * 366 * 86_400);
+const INTERVAL_MAX: Duration = Duration::from_secs(86_400);
+/// What is kept at least: a report needs twenty seconds of signals.
+const KEEP_MIN: Duration = Duration::from_secs(60);
+const SIZE_MIN: u64 = 1 << 20;
 /// Where stderr is no terminal the first line comes soon, and others ever later, up to a distance.
 const FIRST: Duration = Duration::from_secs(10);
 const BETWEEN: Duration = Duration::from_secs(600);
@@ -76,6 +80,9 @@ fn command(target: &ProbeTarget) -> Option<String> {
 fn planned(args: &WatchArgs) -> Result<WatchPlan> {
     let interval_s = args.interval.0.as_secs_f64();
     ensure!(interval_s >= 0.001, "`--every` is at least 1ms");
+    ensure!(args.interval.0 <= INTERVAL_MAX, "`--every` is at most 1d");
+    ensure!(args.keep.0 >= KEEP_MIN, "`--keep` is at least 1m");
+    ensure!(args.size.0 >= SIZE_MIN, "`--size` is at least 1MiB");
     let http = plan::http(&args.http)?;
     let probe = |(seed, target): (u64, &ProbeTarget)| Plan {
         arrivals: Arrivals::Poisson(Some(1.0 / interval_s)),

@@ -1,7 +1,7 @@
 //! Claims about `tidegate lab load`.
 
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 
 use serde_json::Value;
@@ -134,6 +134,11 @@ fn what_cannot_be_loaded_is_refused_with_a_hint() {
     for (arguments, code, text) in [
         (&["h2://127.0.0.1/"][..], 2, "HTTP/1.1 only, also over TLS"),
         (&["http://127.0.0.1:1/", "--rate", "0"], 2, "write 2000 or 100..5000"),
+        (&["http://127.0.0.1:1/", "--rate", "1e300"], 2, "at most 10000000 a second"),
+        (&["--urls", "/dev/zero"], 1, "longer than the 64 MiB that `--urls` takes"),
+        (&["--arrivals", "/dev/zero"], 1, "longer than the 64 MiB that `--arrivals` takes"),
+        (&["http://127.0.0.1:1/", "-d", "@/dev/zero"], 1, "64 MiB that `-d @FILE` takes"),
+        (&["https://127.0.0.1:1/", "--ca", "/dev/zero"], 1, "64 MiB that `--ca` takes"),
         (&["http://127.0.0.1:1/", "--arrivals", "trace"], 1, "read `trace`, line 2: `soon`"),
         (&["http://127.0.0.1:1/", "--rate", "1..2", "-n", "3"], 2, "a ramp takes `--for`"),
         (&["http://127.0.0.1:1/", "--for", "0s"], 2, "no time for a call"),
@@ -220,4 +225,93 @@ fn twenty_columns_are_enough_and_a_closed_pipe_is_no_error() {
     let shell = ["-c", &format!("set -o pipefail; {line}")];
     let output = Command::new("bash").args(shell).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A server that does so with each connection, on a thread of its own.
+fn server(serve: fn(TcpStream) -> std::io::Result<()>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        // What becomes of a connection whose client goes is no matter.
+        listener.incoming().for_each(|stream| {
+            std::thread::spawn(move || drop(stream.and_then(serve)));
+        });
+    });
+    url
+}
+
+#[test]
+fn replies_to_requests_that_were_never_sent_are_no_success() {
+    let folder = TempDir::new().unwrap();
+    let url = server(|mut stream| {
+        stream.write_all(&b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".repeat(200))?;
+        stream.read_to_end(&mut Vec::new()).map(drop)
+    });
+    for pipeline in ["1", "8"] {
+        let words = ["lab", "load", &url, "-c", "2", "-n", "300", "--timeout", "1s", "--pipeline"];
+        let words = [&words[..], &[pipeline, "--fail-if", "errors > 5%"]].concat();
+        let (code, out, err) = run(&words, folder.path());
+        assert_eq!(code, 1, "{out}{err}");
+        assert!(out.contains("0 calls succeeded"), "{out}");
+        assert!(err.contains("answered by more than was asked"), "{err}");
+    }
+}
+
+#[test]
+fn a_run_that_is_given_up_is_no_success() {
+    let folder = TempDir::new().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    // One reply, and nobody listens any more.
+    let served = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        assert!(stream.read(&mut [0; 4096]).unwrap() > 0);
+        stream.write_all(b"HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
+    });
+    let words = ["lab", "load", &url, "-c", "1", "--for", "1h", "--timeout", "300ms"];
+    let (code, out, err) =
+        run(&[&words[..], &["--fail-if", "errors > 5%"]].concat(), folder.path());
+    served.join().unwrap();
+    assert_eq!(code, 1, "{err}");
+    assert!(out.contains("1 calls succeeded") && out.contains("given up"), "{out}");
+    assert!(err.contains("given up: every attempt to connect failed for 300ms"), "{err}");
+}
+
+#[test]
+fn a_lack_of_descriptors_is_no_failure_of_the_server() {
+    let folder = TempDir::new().unwrap();
+    // Calls stay open, so that the next ones find no room.
+    let server = Origin::start(|_| OriginReply::ok("").stall());
+    for words in [
+        "load URL -c 64 -n 100",
+        "load URL --rate 500 -c 1 -n 100",
+        "probe URL -n 8 --burst 16",
+        "switch URL --on true --off true --blocks 2 --block 1s --settle 0s --burst 16 --rate 10",
+        "watch URL --every 1ms --for 1h --output watched.db",
+    ] {
+        let words = words.replace("URL", &url(&server, "/"));
+        let line = format!("ulimit -n 14; exec {BINARY} lab {words}");
+        let mut command = Command::new("bash");
+        let output = command.args(["-c", &line]).current_dir(folder.path()).output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{line}: {err}");
+        assert!(err.contains("error: too many open files: raise `ulimit -n`"), "{line}: {err}");
+    }
+}
+
+#[test]
+fn a_run_without_a_terminal_shows_that_it_lives() {
+    let server = Origin::start(|_| OriginReply::ok("x"));
+    let words = ["lab", "load", &url(&server, "/"), "--rate", "50", "--for", "6s", "--no-verdict"];
+    let output = Command::new(BINARY).args(words).output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(err.starts_with("5s of 6s: ") && err.contains("/s, p50 "), "{err}");
+    assert_eq!(err.lines().count(), 1, "{err}");
+}
+
+#[test]
+fn the_help_offers_no_bound_that_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let (_, help, _) = run(&["lab", "load", "--help"], folder.path());
+    assert!(help.contains("'errors > 1%'") && !help.contains("slower"), "{help}");
 }

@@ -121,6 +121,8 @@ fn files_that_are_not_there_and_filters_that_are_none_are_refused() {
     }
     let error = refused(folder.path(), &["--from", "a.csv", "--where", "status == 200"]);
     assert!(error.contains("`--where` needs exchanges"), "{error}");
+    let error = refused(folder.path(), &["--from", "a.csv", "--since", "2024-01-01"]);
+    assert!(error.contains("need rows with a date and a time"), "{error}");
     assert_eq!(run(&["lab", "report"], folder.path()).0, 2);
 }
 

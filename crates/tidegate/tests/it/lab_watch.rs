@@ -64,7 +64,11 @@ while time.monotonic() < end:
 /// Starts the app, with its program beside it.
 fn start(folder: &Path, python: &Path) -> PythonApp {
     let program = folder.join("checkin");
-    std::fs::write(&program, format!("#!{}\n{CHECKIN}", python.display())).unwrap();
+    // Itself: a wrapper that runs the interpreter would give the program other names.
+    let script = ["-c", "import sys; print(sys.executable, end='')"];
+    let interpreter = Command::new(python).args(script).output().unwrap();
+    let interpreter = String::from_utf8(interpreter.stdout).unwrap();
+    std::fs::write(&program, format!("#!{interpreter}\n{CHECKIN}")).unwrap();
     std::fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
     PythonApp::start(folder, python, APP)
 }
@@ -148,13 +152,31 @@ fn a_watch_that_was_killed_goes_on_in_its_file_and_two_do_not_share_one() {
 }
 
 #[test]
+fn what_makes_no_sense_is_wrong_usage_and_a_fifo_is_left_out() {
+    let folder = TempDir::new().unwrap();
+    for (option, value) in [("--every", "2d"), ("--keep", "0s"), ("--size", "0")] {
+        let words = ["lab", "watch", "exec:true", option, value];
+        let (code, _, err) = run(&words, folder.path());
+        assert!(code == 2 && err.contains(&format!("`{option}` is at ")), "{err}");
+    }
+    assert!(Command::new("mkfifo").arg(folder.path().join("gc.log")).status().unwrap().success());
+    let words = ["lab", "watch", "exec:true", "--for", "1s", "--collector-log", "gc.log"];
+    let (code, _, err) = run(&words, folder.path());
+    assert!(code == 0 && err.contains("left out: `gc.log`"), "{err}");
+}
+
+#[test]
 fn a_file_that_is_deleted_meanwhile_is_said_to_be_and_fails_the_watch() {
     let folder = TempDir::new().unwrap();
     let mut command = Command::new(BINARY);
     command.args(["lab", "watch", "exec:true", "--every", "20ms"]).current_dir(folder.path());
     let child = command.stderr(Stdio::piped()).spawn().unwrap();
     let file = folder.path().join("watch.db");
-    until("the file is there", || file.exists());
+    let runs = || {
+        let opened = Connection::open(&file).ok()?;
+        opened.query_row("SELECT count(*) FROM calls", [], |row| row.get::<_, i64>(0)).ok()
+    };
+    until("calls are on disk", || runs().is_some_and(|calls| calls > 0));
     std::fs::remove_file(&file).unwrap();
     let killed = Command::new("kill").args(["-s", "TERM", &child.id().to_string()]).status();
     assert!(killed.unwrap().success());
@@ -175,6 +197,9 @@ fn a_file_of_another_program_is_neither_written_nor_read() {
     assert!(code == 1 && err.contains("the database of another program"), "{err}");
     let (code, _, err) = run(&["lab", "report", "--from", "watch.db"], folder.path());
     assert!(code == 1 && err.contains("no file of `tidegate lab watch`"), "{err}");
+    let words = ["lab", "probe", "exec:true", "-n", "1", "--save", "watch.db"];
+    let (code, _, err) = run(&words, folder.path());
+    assert!(code == 1 && err.contains("it is a database"), "{err}");
     std::fs::write(&file, "no database").unwrap();
     let (code, _, err) = run(&["lab", "watch", "exec:true", "--for", "1s"], folder.path());
     assert!(code == 1 && err.contains("not a database"), "{err}");

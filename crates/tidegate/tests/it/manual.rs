@@ -90,6 +90,7 @@ fn the_version_names_the_packages_that_are_linked_and_no_path() {
     assert_eq!((code, out.trim()), (0, concat!("tidegate ", env!("CARGO_PKG_VERSION"))));
     let (code, out, _) = run(&["version", "--verbose"], folder.path());
     assert_eq!(code, 0);
+    assert_eq!(run(&["--version", "--verbose"], folder.path()).1, out);
     for line in ["allocator  mimalloc", "features   drivers", "compiler   rustc 1."] {
         assert!(out.lines().any(|it| it.starts_with(line)), "{line}: {out}");
     }

@@ -34,6 +34,13 @@ fn steps_add_up_to_the_whole_unless_it_is_there() {
 }
 
 #[test]
+fn steps_that_are_longer_than_the_whole_are_noted() {
+    let series = read("latency_ms,one_ms,two_ms\n10,8,2\n13,500,700\n");
+    assert!(series.notes[0].starts_with("in 1 call the steps add up to more"), "{series:?}");
+    assert!(read("latency_ms,one_ms\n10,10\n").notes.is_empty());
+}
+
+#[test]
 fn moments_and_attributes_are_columns() {
     let text = "timestamp,latency_ms,server,bytes\n\
                 2023-11-14T22:13:20Z,5,\"a, b\",100\n2023-11-14T22:13:21Z,6,c,\n";

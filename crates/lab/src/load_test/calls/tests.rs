@@ -75,7 +75,7 @@ fn a_bad_line_is_named_with_its_place() {
         ("http://127.0.0.1/\nnonsense", "`nonsense` is no header"),
         ("X: 1\n", "no target above it"),
         ("\nh2://127.0.0.1/", "also over TLS"),
-        ("GET http://127.0.0.1/\n@missing.json", "read the body `./missing.json`"),
+        ("GET http://127.0.0.1/\n@missing.json", "read `./missing.json`"),
         ("\n{\"method\": 1}", "no target: "),
         (r#"{"method":"GET","url":"http://127.0.0.1/","body":"!"}"#, "no base64"),
     ] {

@@ -32,6 +32,7 @@ fn loaded() -> LoadOutcome {
         backlog_max: 12,
         connections: 64,
         cpu_us_per_call: 3.25,
+        given_up: false,
         kept: 59_712,
         slices: vec![Slice {
             seconds: [0.0, 30.0],

@@ -24,6 +24,11 @@ fn certificates(name: &str) -> PathBuf {
 
 /// A server that answers each request of each connection, as many at once as were sent.
 fn server() -> SocketAddr {
+    serve(answer)
+}
+
+/// A server that does so with each connection.
+fn serve(answer: fn(TcpStream, Arc<ServerConfig>)) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let certificate = CertificateDer::from_pem_file(certificates("server.pem")).unwrap();
@@ -130,4 +135,30 @@ fn a_server_without_tls_and_a_file_without_authorities_are_told() {
     assert!(words.ends_with(": what was answered is no TLS"), "{words}");
     let missing = TlsTrust { authority: Some("no/such.pem".into()), is_insecure: false };
     assert!(matches!(load(&url, missing, pace, 1), Err(LabError::Trust(_))));
+}
+
+/// Answers one request with a reply that lasts until the end, and says so where it `says_goodbye`.
+fn answer_until_the_end(tcp: TcpStream, config: Arc<ServerConfig>, says_goodbye: bool) {
+    let mut stream = StreamOwned::new(ServerConnection::new(config).unwrap(), tcp);
+    if !matches!(stream.read(&mut [0; 4096]), Ok(1..)) {
+        return;
+    }
+    stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nhello").unwrap();
+    if says_goodbye {
+        stream.conn.send_close_notify();
+    }
+    // A client that has gone is no matter.
+    let _ = stream.flush();
+}
+
+#[test]
+fn a_reply_that_is_cut_off_without_a_goodbye_is_no_success() {
+    let anyone = TlsTrust { is_insecure: true, ..TlsTrust::default() };
+    let closed = Pacing::Closed { connections: 2 };
+    let whole = serve(|tcp, config| answer_until_the_end(tcp, config, true));
+    let loaded = load(&format!("https://{whole}/"), anyone.clone(), closed.clone(), 1).unwrap();
+    assert_eq!((loaded.succeeded, loaded.failures()), (200, 0), "{:?}", loaded.failed);
+    let cut = serve(|tcp, config| answer_until_the_end(tcp, config, false));
+    let loaded = load(&format!("https://{cut}/"), anyone, closed, 1).unwrap();
+    assert_eq!((loaded.succeeded, loaded.failed["connection closed"]), (0, 200));
 }

@@ -115,13 +115,19 @@ fn answers_that_are_cut_off_or_nonsense_are_failures() {
         "/silent" => OriginReply::ok("").close_before_head(),
         "/cut" => OriginReply::ok("0123456789").close_mid_body(4),
         "/status" => OriginReply::status(503),
+        "/lengths" => OriginReply::ok("")
+            .raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n12"),
+        "/both" => OriginReply::ok("")
+            .raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n12"),
         _ => OriginReply::ok("").raw("ICY 200 OK\r\n\r\n"),
     });
     let words = |path| once(&origin, path).unwrap_err().words;
     assert_eq!(words("/silent"), "connection closed");
     assert_eq!(words("/cut"), "connection closed");
     assert_eq!(words("/status"), "status 503");
-    assert_eq!(words("/nonsense"), "the answer is not HTTP/1");
+    for path in ["/nonsense", "/lengths", "/both"] {
+        assert_eq!(words(path), "the answer is not HTTP/1", "{path}");
+    }
 }
 
 #[test]
@@ -191,6 +197,11 @@ fn certificates(name: &str) -> PathBuf {
 
 /// A server that shakes hands with one client, if it will, and says hello.
 fn tls_server() -> u16 {
+    tls_server_of(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", true)
+}
+
+/// A server that answers one request with these bytes, and may hang up without a `close_notify`.
+fn tls_server_of(answer: &'static [u8], says_goodbye: bool) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let certificate = CertificateDer::from_pem_file(certificates("server.pem")).unwrap();
@@ -206,8 +217,10 @@ fn tls_server() -> u16 {
         let mut request = [0; 1000];
         // A client that does not believe us says goodbye instead.
         if std::io::Read::read(&mut stream, &mut request).is_ok() {
-            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello").unwrap();
-            stream.conn.send_close_notify();
+            stream.write_all(answer).unwrap();
+            if says_goodbye {
+                stream.conn.send_close_notify();
+            }
             stream.flush().unwrap();
         }
     });
@@ -221,6 +234,17 @@ fn tls_is_a_phase_and_a_named_authority_is_believed() {
     let mut calls = Calls::to(&format!("https://127.0.0.1:{}/", tls_server()), options);
     assert_eq!(calls.make(0).unwrap().numbers[0].1, 5.0);
     assert_eq!(calls.phases(), ["connect", "tls", "send", "wait", "transfer"]);
+}
+
+#[test]
+fn over_tls_an_answer_that_lasts_until_the_end_needs_its_close_notify() {
+    for says_goodbye in [true, false] {
+        let port = tls_server_of(b"HTTP/1.1 200 OK\r\n\r\nhello", says_goodbye);
+        let options = HttpOptions { is_insecure: true, ..HttpOptions::default() };
+        let made = Calls::to(&format!("https://127.0.0.1:{port}/"), options).make(0);
+        let failed = made.map_err(|failure| failure.words).err();
+        assert_eq!(failed.as_deref(), (!says_goodbye).then_some("connection closed"));
+    }
 }
 
 #[test]

@@ -93,3 +93,13 @@ fn only_what_waits_too_long_is_given_up() {
     assert_eq!([agenda.take_overdue(20), agenda.take_overdue(20)], [Some(10), None]);
     assert_eq!(agenda.oldest(), Some(20));
 }
+
+#[test]
+fn more_than_may_wait_are_given_up_the_oldest_first() {
+    let at: Vec<u64> = (0..=BACKLOG_MAX as u64 + 2).collect();
+    let mut agenda = open(&at, never());
+    assert_eq!(admit(&mut agenda, u64::MAX - 1), BACKLOG_MAX + 3);
+    let given_up: Vec<u64> = std::iter::from_fn(|| agenda.take_overdue(0)).collect();
+    assert_eq!(given_up, [0, 1, 2]);
+    assert_eq!(agenda.waiting(), BACKLOG_MAX);
+}

@@ -19,12 +19,13 @@ fn request(intended_ns: u64, status: Option<u16>) -> InFlight {
 fn a_request_of_the_warm_up_is_not_counted_however_late_its_reply_comes() {
     let mut tally = tally();
     let reader = ReplyReader::default();
-    assert_eq!(tally.reply(&request(99, None), &reader, 5_000_099), 5000);
+    assert!(!tally.reply(&request(99, None), &reader, 5_000_099));
+    assert!(tally.reply(&request(100, None), &reader, 5_000_099));
     tally.lose(99, Loss::Timeout);
     tally.skip(99);
     tally.refuse(Some(99));
     let report = tally.finish(0, None);
-    assert_eq!((report.requests, report.errors.total()), (0, 0));
+    assert_eq!((report.requests, report.errors.total()), (1, 0));
 }
 
 #[test]
@@ -40,13 +41,25 @@ fn latency_counts_from_the_intended_time_and_service_from_the_sending() {
 #[test]
 fn each_loss_is_counted_where_it_belongs() {
     let mut tally = tally();
-    for loss in [Loss::Closed, Loss::Timeout, Loss::Malformed, Loss::Cut] {
+    for loss in [Loss::Closed, Loss::Timeout, Loss::Malformed, Loss::Unasked, Loss::Cut] {
         tally.lose(100, loss);
     }
     tally.skip(100);
     tally.refuse(None);
-    let expected = Errors { connect: 1, timeout: 1, closed: 1, malformed: 1, unsent: 1, cut: 1 };
-    assert_eq!(tally.errors(), expected);
+    let lost =
+        Errors { timeout: 1, closed: 1, malformed: 1, unasked: 1, cut: 1, unsent: 1, connect: 1 };
+    assert_eq!(tally.errors(), lost);
+}
+
+#[test]
+fn what_was_not_asked_for_is_counted_by_what_it_makes_doubtful() {
+    let mut tally = tally();
+    tally.unasked(7, true);
+    tally.unasked(5, false);
+    assert_eq!(tally.errors().unasked, 0);
+    tally.unasked(0, false);
+    assert_eq!(tally.errors().unasked, 1);
+    assert_eq!(tally.finish(0, None).doubtful, 12);
 }
 
 #[test]

@@ -15,6 +15,6 @@ pub(crate) struct FailIfArgs {
     pub fail_if: Vec<FailBound>,
 }
 
-fn bound(text: &str) -> Result<FailBound, BoundError> {
+pub(super) fn bound(text: &str) -> Result<FailBound, BoundError> {
     text.parse()
 }

@@ -3,8 +3,8 @@
 //! Doc comments are what `--help` prints. Defaults in brackets there are set in `lab/load/plan.rs`:
 //! change both. That file also reads the words of `--arrivals`; any other word is a file. The words
 //! of `--format` are compared in `lab/load.rs`.
-//! Invariant: a rate is finite and not negative, and a steady one is above 0. A ramp may begin or
-//! end at 0, but not both. What options mean together is checked by the plan.
+//! Invariant: a rate is not negative and at most [`RATE_MAX`], and a steady one is above 0. A ramp
+//! may begin or end at 0, but not both. What options mean together is checked by the plan.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -13,7 +13,12 @@ use std::str::FromStr;
 use clap::Args;
 use stdx::Span;
 
-use super::fail_if::FailIfArgs;
+use lab::bounds::FailBound;
+
+use super::fail_if::bound;
+
+/// More than any machine sends; what is due and cannot be sent is held in memory.
+const RATE_MAX: f64 = 1e7;
 
 pub(super) const EXAMPLE: &str = "\
 Examples: tidegate lab load http://127.0.0.1/ --connections 64 --for 30s
@@ -24,8 +29,8 @@ Examples: tidegate lab load http://127.0.0.1/ --connections 64 --for 30s
 With --rate or a trace the loop is open: calls are sent when they are due, whatever the server \
 does, and their latency counts from then. Otherwise it is closed: a connection's next call \
 follows its last reply. Ctrl-C ends a run with a report, a second one at once.
-Exit codes: 0 measured, 1 no call succeeded, 2 wrong usage; of --fail-if 3 exceeded, 4 cannot be \
-told.";
+Exit codes: 0 measured, 1 no call succeeded or given up, 2 wrong usage; of --fail-if 3 exceeded, \
+4 cannot be told.";
 
 /// What is called, at which pace, and what becomes of the result.
 #[derive(Debug, Args)]
@@ -84,7 +89,8 @@ pub(crate) struct LoadArgs {
     #[arg(short, long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: u16,
-    /// A call without a reply after this long has failed.
+    /// A call without a whole reply after this long has failed; so has one that waits so long to be
+    /// sent.
     #[arg(long, value_name = "TIME", default_value = "30s")]
     pub timeout: Span,
     /// Seed of random arrivals, so that they can be repeated.
@@ -101,9 +107,10 @@ pub(crate) struct LoadArgs {
     #[arg(short = 'd', long, value_name = "TEXT")]
     pub body: Option<String>,
 
-    /// What is a failure.
-    #[command(flatten)]
-    pub bounds: FailIfArgs,
+    /// End with exit code 3 if this is so: 'p99 > 50ms', 'mean > 10ms', 'max > 1s', 'errors > 1%'.
+    /// With 4 if the calls are too few to tell. May be repeated.
+    #[arg(long, value_name = "BOUND", value_parser = bound)]
+    pub fail_if: Vec<FailBound>,
     /// How the report reads.
     #[arg(long, value_name = "text|json", value_parser = ["text", "json"], default_value = "text")]
     pub format: String,
@@ -139,9 +146,9 @@ impl FromStr for Rate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no rate; write 2000 or 100..5000");
-        let number =
-            |text: &str| text.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate >= 0.0);
+        let wrong =
+            || format!("`{text}` is no rate; write 2000 or 100..5000, at most {RATE_MAX} a second");
+        let number = |text: &str| text.parse().ok().filter(|rate| (0.0..=RATE_MAX).contains(rate));
         let rate = match text.split_once("..") {
             None => number(text).map(Self::Steady),
             Some((from, to)) => number(from).zip(number(to)).map(|(from, to)| Self::Ramp(from, to)),

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
+use lab::input_file;
 use lab::load_test::{CallDefaults, Calls, LoadTest, Pacing, TlsTrust, Trace, header};
 use load::{Arrivals, Ramp, Stop};
 
@@ -62,7 +63,7 @@ fn calls(args: &LoadArgs) -> Result<Calls> {
         None => Vec::new(),
         Some(text) => match text.strip_prefix('@') {
             None => text.as_bytes().to_vec(),
-            Some(file) => std::fs::read(file).with_context(|| format!("read the body `{file}`"))?,
+            Some(file) => input_file::read(Path::new(file), "-d @FILE")?,
         },
     };
     let headers = args.header.iter().map(|text| header(text)).collect::<Result<_, _>>()?;

@@ -1,10 +1,12 @@
-//! Draws the progress of a load test: one line on stderr, with the figures of the last second.
+//! Shows the progress of a load test on stderr, with the figures of the last second.
 //!
-//! It has rate, quantiles, failures, connections, an open loop's backlog, and the p99 of up to 30
-//! seconds as bars. The bars are heights in proportion to the greatest among them.
-//! Invariant: the line is cleared when its value is dropped. Refuses: output where stderr is no
-//! terminal, and results, which go to stdout.
+//! At a terminal that is one line, which is drawn anew. Elsewhere it is a line each five seconds,
+//! without bars, so that whoever reads a file of it sees that it lives. It has rate, quantiles,
+//! failures, connections, an open loop's backlog, and the p99 of up to 30 seconds as bars. The bars
+//! are heights in proportion to the greatest among them.
+//! Invariant: the line is cleared when its value is dropped. Refuses: results, which go to stdout.
 
+use std::io::IsTerminal;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -12,6 +14,8 @@ use lab::load_test::{LoadTest, Pacing, Second};
 use load::Stop;
 
 const REDRAW: Duration = Duration::from_millis(200);
+/// Seconds between two lines where stderr is no terminal.
+const BETWEEN_S: u64 = 5;
 /// Seconds whose p99 is drawn.
 const SPARKS_MAX: usize = 30;
 const SPARKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -19,6 +23,9 @@ const SPARKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 /// The line; it is cleared when this is dropped.
 pub(super) struct LoadProgress {
     bar: ProgressBar,
+    /// Where stderr is no terminal: seconds of the warm-up and the run, as far as that is known.
+    lines: Option<String>,
+    warm_up_s: u64,
     failed: u64,
     is_open: bool,
     /// After so many seconds nothing more is due.
@@ -42,9 +49,11 @@ impl LoadProgress {
         bar.set_style(style);
         bar.set_message(if plan.warm_up.is_zero() { "connecting" } else { "warming up" });
         bar.enable_steady_tick(REDRAW);
+        let lines = (!std::io::stderr().is_terminal()).then_some(whole);
+        let warm_up_s = plan.warm_up.as_secs();
         let is_open = !matches!(plan.pace, Pacing::Closed { .. });
         let due_s = time.filter(|_| is_open).map(|span| span.as_secs());
-        Self { bar, failed: 0, is_open, due_s, p99_ms: Vec::new() }
+        Self { bar, lines, warm_up_s, failed: 0, is_open, due_s, p99_ms: Vec::new() }
     }
 
     /// Shows the second that is over.
@@ -63,14 +72,22 @@ impl LoadProgress {
         };
         let is_over = self.due_s.is_some_and(|due| second.index >= due);
         let over = if is_over { "time is over, calls wait: " } else { "" };
-        self.bar.set_message(format!(
-            "{over}{}/s, p50 {:.2} p99 {:.2} ms{failed}{backlog}, {} connections  {}",
+        let figures = format!(
+            "{over}{}/s, p50 {:.2} p99 {:.2} ms{failed}{backlog}, {} connections",
             second.succeeded,
             at(0.5),
             at(0.99),
-            second.connections,
-            sparks(&self.p99_ms[from..])
-        ));
+            second.connections
+        );
+        match &self.lines {
+            None => self.bar.set_message(format!("{figures}  {}", sparks(&self.p99_ms[from..]))),
+            Some(whole) => {
+                let passed_s = self.warm_up_s + second.index + 1;
+                if passed_s.is_multiple_of(BETWEEN_S) {
+                    crate::output::tell!("{passed_s}s{whole}: {figures}");
+                }
+            }
+        }
     }
 
     /// Shows that the calls are looked at.

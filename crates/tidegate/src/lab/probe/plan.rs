@@ -10,7 +10,9 @@
 use std::ops::RangeInclusive;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result, anyhow, ensure};
+use std::path::Path;
+
+use anyhow::{Result, anyhow, ensure};
 use lab::probe::{AddressFamily, Arrivals, Burst, End, HttpOptions, Pin, Plan, ProbeTarget};
 
 use crate::cli::{CallArgs, HttpArgs, ProbeArgs};
@@ -86,7 +88,7 @@ fn pin(targets: &mut [ProbeTarget], pins: &[Pin], option: &str) -> Result<()> {
 pub(in crate::lab) fn http(args: &HttpArgs) -> Result<HttpOptions> {
     let body = match args.body.as_deref() {
         Some(text) => match text.strip_prefix('@') {
-            Some(file) => std::fs::read(file).with_context(|| format!("read the body `{file}`"))?,
+            Some(file) => lab::input_file::read(Path::new(file), "-d @FILE")?,
             None => text.as_bytes().to_vec(),
         },
         None => Vec::new(),

@@ -11,6 +11,7 @@
 //! A new kind of source also goes into the help in `cli/lab/report.rs` and
 //! docs/lab/report-inputs.md.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -32,6 +33,8 @@ use crate::hint::Hint;
 
 /// The most that is read of one file.
 const BYTES_MAX: u64 = 4 << 30;
+/// The most that is fetched: a server decides how long its answer is.
+const FETCHED_BYTES_MAX: u64 = 512 << 20;
 /// How long an address may take in all.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -48,6 +51,7 @@ pub(in crate::lab) fn together(args: &SourceArgs, reading: &ReadOptions) -> Resu
         return Ok(std::mem::take(one));
     }
     let mut whole = Series { name: args.from.join(", "), ..Series::default() };
+    whole.notes.extend(put_together(&args.from, &all));
     for (from, found) in args.from.iter().zip(all) {
         let mut series = found.series.into_iter();
         match (series.next(), series.next()) {
@@ -58,6 +62,24 @@ pub(in crate::lab) fn together(args: &SourceArgs, reading: &ReadOptions) -> Resu
         }
     }
     Ok(SeriesSet { series: vec![whole], ..SeriesSet::default() })
+}
+
+/// Says what is lost where files are read as one.
+fn put_together(from: &[String], all: &[SeriesSet]) -> Vec<String> {
+    let named = from.iter().zip(all).flat_map(|(from, found)| {
+        let names = found.series.iter().map(|series| series.name.as_str());
+        names.filter(move |name| *name != from)
+    });
+    let names: BTreeSet<&str> = named.collect();
+    let mut notes = Vec::new();
+    if names.len() > 1 {
+        let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+        notes.push(format!("calls to different targets are put together: {}", names.join(", ")));
+    }
+    if all.iter().any(|found| found.signals.is_some()) {
+        notes.push("signals are looked at in one file of a watch alone".to_owned());
+    }
+    notes
 }
 
 /// What is taken of a source, and how strictly.
@@ -140,15 +162,19 @@ fn fetched(address: &str) -> Result<Vec<u8>> {
     let config = ureq::Agent::config_builder().timeout_global(Some(FETCH_TIMEOUT)).build();
     let answer = ureq::Agent::from(config).get(address).call();
     let mut answer = answer.with_context(|| format!("fetch `{address}`"))?;
-    bounded(answer.body_mut().as_reader(), address)
+    bounded_to(FETCHED_BYTES_MAX, answer.body_mut().as_reader(), address)
 }
 
 fn bounded(source: impl Read, from: &str) -> Result<Vec<u8>> {
+    bounded_to(BYTES_MAX, source, from)
+}
+
+fn bounded_to(max: u64, source: impl Read, from: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let mut source = source.take(BYTES_MAX + 1);
-    source.read_to_end(&mut bytes).with_context(|| format!("read `{from}`"))?;
-    if bytes.len() as u64 > BYTES_MAX {
-        bail!("read `{from}`: it is larger than 4 GiB; choose a part with `grep` or `tail`");
+    source.take(max + 1).read_to_end(&mut bytes).with_context(|| format!("read `{from}`"))?;
+    if bytes.len() as u64 > max {
+        let max = max >> 20;
+        bail!("read `{from}`: it is larger than {max} MiB; choose a part with `grep` or `tail`");
     }
     Ok(bytes)
 }
