@@ -1,6 +1,6 @@
 # Two commands: `make run` and `make test`. Everything below is a cargo command that anyone can run.
 
-.PHONY: run test test-engines package bench check help
+.PHONY: run test test-engines package docs bench check help
 
 run: ## Build Tidegate and run the news example on http://127.0.0.1:8080
 	@sh xtask/before-cargo.sh
@@ -19,6 +19,10 @@ test-engines: ## Run the long tests on real Kafka, ClickHouse and FerretDB
 package: ## Build the Debian package into target/package
 	@sh xtask/before-cargo.sh
 	@cargo xtask package deb
+
+docs: ## Make the site of the documentation in target/docs
+	@sh xtask/before-cargo.sh
+	@cargo xtask docs $(ARGS)
 
 bench: ## Run Tidegate and its peers side by side; ARGS="…" are passed on
 	@sh xtask/before-cargo.sh

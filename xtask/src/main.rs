@@ -15,6 +15,7 @@ mod checkout;
 mod ci;
 mod compile;
 mod cpu;
+mod docs;
 mod engines;
 mod fuzz;
 mod generated;
@@ -40,6 +41,9 @@ usage: cargo xtask COMMAND
                           --measure prints what the crates and documents measure
     gen                   draw the picture of the crates in docs/ARCHITECTURE.md; write the page of
                           alarms, the rules for Prometheus and the dashboard for Grafana
+    docs [--to DIR] [--binary PATH]
+                          make the site of the documentation, by default in target/docs, with a
+                          page for each command of PATH or of the debug build; check its links
     setup --test|--bench
                           install or name what the machine lacks
     bench [ARGUMENTS]     set up the peers, and run Tidegate and them side by side
@@ -98,7 +102,10 @@ fn main() -> ExitCode {
 fn dispatch(words: &[&str]) -> Result<bool> {
     match words {
         ["--help" | "-h"]
-        | ["fuzz" | "cache-tests" | "package" | "setup" | "tidy" | "ci", "--help" | "-h"] => {
+        | [
+            "docs" | "fuzz" | "cache-tests" | "package" | "setup" | "tidy" | "ci",
+            "--help" | "-h",
+        ] => {
             print!("{USAGE}");
         }
         ["tidy", arguments @ ..] => tidy::run(arguments)?,
@@ -109,6 +116,7 @@ fn dispatch(words: &[&str]) -> Result<bool> {
         ["setup", "--test"] => setup::run(setup::Stage::Test)?,
         ["setup", "--bench"] => setup::run(setup::Stage::Bench)?,
         ["bench", arguments @ ..] => bench::run(arguments)?,
+        ["docs", arguments @ ..] => docs::run(arguments)?,
         ["fuzz", arguments @ ..] => fuzz::run(arguments)?,
         ["mutants", arguments @ ..] => tidy::hand_over("mutants", arguments)?,
         ["package", "deb", arguments @ ..] => package::deb(arguments)?,
