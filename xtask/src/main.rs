@@ -70,6 +70,13 @@ usage: cargo xtask COMMAND
                           --quick compresses little
     package try [OPTIONS] make it with these options, and install, use, upgrade and purge it on a
                           clean Debian under systemd, as root
+    package sbom [--to DIR]
+                          write what the release build consists of, as CycloneDX
+    package sums [--to DIR]
+                          write SHA256SUMS of all packages that are made
+    package reproduce [--package NAME] [--profile NAME]
+                          build twice in two directories, by default tidegate for release, and
+                          compare the programs
     test-engines          set up Kafka, ClickHouse and FerretDB, and run the long tests on them
     cache-tests --suite DIR [--only ID]
                           run any checkout of the HTTP cache tests, or one test of it
@@ -120,6 +127,9 @@ fn dispatch(words: &[&str]) -> Result<bool> {
         ["fuzz", arguments @ ..] => fuzz::run(arguments)?,
         ["mutants", arguments @ ..] => tidy::hand_over("mutants", arguments)?,
         ["package", "deb", arguments @ ..] => package::deb(arguments)?,
+        ["package", "sbom", arguments @ ..] => package::sbom::run(arguments)?,
+        ["package", "sums", arguments @ ..] => package::sums::run(arguments)?,
+        ["package", "reproduce", arguments @ ..] => package::reproduce::run(arguments)?,
         ["package", "try", arguments @ ..] => package::try_out(arguments)?,
         ["test-engines"] => engines::run()?,
         ["soak", "lab"] => soak::whole_lab(&["lab"])?,

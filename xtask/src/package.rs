@@ -4,6 +4,11 @@
 //! it, else what `--binary` names. It is tried on a clean Debian under systemd.
 //! Elsewhere: what is in the package, and the trial, which are scripts of `packaging/deb`.
 
+mod recipe;
+pub(crate) mod reproduce;
+pub(crate) mod sbom;
+pub(crate) mod sums;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -25,6 +30,13 @@ struct PackageOptions {
     binary: Option<PathBuf>,
     to: Option<PathBuf>,
     quick: bool,
+}
+
+impl PackageOptions {
+    /// Where packages go.
+    fn dir(&self) -> PathBuf {
+        self.to.clone().unwrap_or_else(|| root().join(PACKAGES))
+    }
 }
 
 /// Makes the Debian package, and says where it is.
@@ -61,7 +73,7 @@ fn build(options: &PackageOptions) -> Result<PathBuf> {
         Some(binary) => absolute(binary)?,
         None => release()?,
     };
-    let dir = options.to.clone().unwrap_or_else(|| root().join(PACKAGES));
+    let dir = options.dir();
     fs::create_dir_all(&dir).with_context(|| format!("making `{}`", dir.display()))?;
     let (dir, version) = (absolute(&dir)?, version()?);
     let level = LEVELS[usize::from(options.quick)];
@@ -101,6 +113,7 @@ fn release() -> Result<PathBuf> {
     if let Some(commit) = commit() {
         cargo.env("TIDEGATE_COMMIT", commit);
     }
+    recipe::make_repeatable(&mut cargo, &root())?;
     execute(&mut cargo)?;
     absolute(&root().join("target/release/tidegate"))
 }

