@@ -23,17 +23,21 @@ const SEPARATOR: &str = "\x1f";
 /// Lets a `cargo build` in the checkout be repeatable.
 pub(super) fn make_repeatable(cargo: &mut Command, checkout: &Path) -> Result<()> {
     // A path within another goes last: the last that fits is taken.
-    let names = [(sources(checkout)?, SOURCES), (checkout.to_path_buf(), CHECKOUT)];
+    rename(cargo, &[(&sources(checkout)?, SOURCES), (checkout, CHECKOUT)]);
+    Ok(())
+}
+
+/// Gives these directories other names, and the compile another time.
+fn rename(command: &mut Command, names: &[(&Path, &str)]) {
     let flags = |flag: &str, separator: &str| {
         let flags = names.iter().map(|(path, name)| format!("{flag}={}={name}", path.display()));
         flags.collect::<Vec<_>>().join(separator)
     };
-    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags("--remap-path-prefix", SEPARATOR));
+    command.env("CARGO_ENCODED_RUSTFLAGS", flags("--remap-path-prefix", SEPARATOR));
     for variable in ["CFLAGS", "CXXFLAGS"] {
-        cargo.env(variable, flags("-ffile-prefix-map", " "));
+        command.env(variable, flags("-ffile-prefix-map", " "));
     }
-    cargo.env("SOURCE_DATE_EPOCH", TIME).env("CARGO_INCREMENTAL", "0");
-    Ok(())
+    command.env("SOURCE_DATE_EPOCH", TIME).env("CARGO_INCREMENTAL", "0");
 }
 
 /// The directory that holds the sources of the packages of others.
@@ -50,3 +54,6 @@ fn sources(checkout: &Path) -> Result<PathBuf> {
     let dir = manifest.and_then(|manifest| Path::new(manifest).ancestors().nth(2));
     Ok(dir.context("no package of others")?.to_path_buf())
 }
+
+#[cfg(test)]
+mod tests;
