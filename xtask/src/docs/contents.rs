@@ -2,8 +2,8 @@
 //!
 //! `docs/OPERATING.md` is above the pages of `docs/operating`, and `README.md` above all others.
 //! A page stands where the page above links to it last, since that one ends with its table of
-//! pages. Pages that it does not link to come after, by path. A command is below the one that it
-//! is a verb of.
+//! pages. Pages that it does not link to come after, by path. Commands are in the order of their
+//! names, each below the one that it is a verb of.
 //! Invariant: each page is there once.
 
 use std::fmt::Write;
@@ -26,7 +26,9 @@ pub(super) fn write(documents: &[SitePage], commands: &[SitePage]) -> String {
         }
     }
     text += "\n# Commands\n\n";
-    for command in commands {
+    let mut by_name: Vec<&SitePage> = commands.iter().collect();
+    by_name.sort_by_key(|command| &command.title);
+    for command in by_name {
         let above = commands.iter().filter(|other| is_verb_of(command, other));
         line(&mut text, above.count(), command);
     }

@@ -24,7 +24,7 @@ pub(super) struct SitePage {
     /// From the root of the checkout, with `/`.
     pub path: String,
     pub title: String,
-    /// The pages it links to, in order.
+    /// The pages it links to, in order; a link to a part of a page is none to the page.
     pub linked: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn copy(root: &Path, source: &Path) -> Result<Vec<SitePage>> {
     Ok(pages)
 }
 
-/// Lets the program write a page for each of its commands; returns them by path.
+/// Lets the program write a page for each of its commands.
 pub(super) fn of_commands(binary: &Path, source: &Path) -> Result<Vec<SitePage>> {
     let dir = source.join(COMMANDS);
     execute(Command::new(binary).arg("manual").arg(&dir).stdout(std::process::Stdio::null()))?;
@@ -65,7 +65,6 @@ pub(super) fn of_commands(binary: &Path, source: &Path) -> Result<Vec<SitePage>>
         let title = title(&fs::read_to_string(&file)?, &path)?;
         pages.push(SitePage { path, title, linked: Vec::new() });
     }
-    pages.sort_by(|a, b| a.path.cmp(&b.path));
     ensure!(!pages.is_empty(), "`{} manual` wrote no page", binary.display());
     Ok(pages)
 }
@@ -107,7 +106,8 @@ struct Document<'a> {
 }
 
 impl Document<'_> {
-    /// Returns the link as the site has it, and notes which file of the checkout that is.
+    /// Returns the link as the site has it, and notes which file of the checkout that is. A part of
+    /// a document is not noted.
     fn follow(&self, target: &str, files: &mut Vec<String>) -> Result<String> {
         let (file, anchor) = target.split_at(target.find('#').unwrap_or(target.len()));
         if file.is_empty() || target.contains("://") || target.starts_with("mailto:") {
@@ -115,7 +115,9 @@ impl Document<'_> {
         }
         let from = resolve(self.path, file);
         ensure!(self.root.join(&from).is_file(), "`{target}` is no file");
-        files.push(from);
+        if anchor.is_empty() || !is_document(&from) {
+            files.push(from);
+        }
         Ok(format!("{}{anchor}", on_site(file)))
     }
 }

@@ -34,14 +34,15 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     if copies.exists() {
         fs::remove_dir_all(&copies).with_context(|| format!("removing `{COPIES}`"))?;
     }
-    // Both before the builds, in which somebody may go on to edit.
+    // All of it before the builds, in which somebody may go on to edit.
+    let commit = commit();
     let checkouts = PLACES.map(|place| copies.join(place));
     for checkout in &checkouts {
         copy(&root(), checkout)?;
     }
     let mut built = Vec::new();
     for checkout in &checkouts {
-        let program = build(checkout, &what)?;
+        let program = build(checkout, &what, commit.as_deref())?;
         println!("{}  {}", sums::of(&program)?, program.display());
         built.push(program);
     }
@@ -82,12 +83,12 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-fn build(checkout: &Path, what: &Repeated<'_>) -> Result<PathBuf> {
+fn build(checkout: &Path, what: &Repeated<'_>, commit: Option<&str>) -> Result<PathBuf> {
     let target = checkout.join("target");
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--locked", "--package", what.package, "--profile", what.profile]);
     cargo.arg("--target-dir").arg(&target).current_dir(checkout);
-    if let Some(commit) = commit() {
+    if let Some(commit) = commit {
         cargo.env("TIDEGATE_COMMIT", commit);
     }
     make_repeatable(&mut cargo, checkout)?;

@@ -19,10 +19,10 @@ fn pages_stand_where_the_page_above_links_to_them_last() {
         page("docs/lab/z.md", "z", &[]),
     ];
     let commands = [
-        page("commands/t.md", "t", &[]),
-        page("commands/t-events.md", "t events", &[]),
         page("commands/t-events-run.md", "t events run", &[]),
+        page("commands/t-events.md", "t events", &[]),
         page("commands/t-eventsource.md", "t eventsource", &[]),
+        page("commands/t.md", "t", &[]),
     ];
     let expected = "\
 # Summary

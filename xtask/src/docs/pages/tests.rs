@@ -15,12 +15,19 @@ fn followed(text: &str) -> (String, Vec<String>) {
 
 #[test]
 fn documents_and_pictures_keep_their_links_and_sources_become_text() {
-    let text = "[a](../LAB.md#x), ![b](report.png), [c](../../LICENSE), [d](../../README.md#x)\n";
+    let text = "[a](../LAB.md), ![b](report.png), [c](../../LICENSE), [d](../../README.md)\n";
     let (text, files) = followed(text);
     let expected =
-        "[a](../LAB.md#x), ![b](report.png), [c](../../LICENSE.txt), [d](../../index.md#x)\n";
+        "[a](../LAB.md), ![b](report.png), [c](../../LICENSE.txt), [d](../../index.md)\n";
     assert_eq!(text, expected);
     assert_eq!(files, ["docs/LAB.md", "docs/lab/report.png", "LICENSE", "README.md"]);
+}
+
+#[test]
+fn a_link_to_a_part_of_a_page_is_none_to_the_page() {
+    let (text, files) = followed("[a](../../README.md#the-loop)\n");
+    assert_eq!(text, "[a](../../index.md#the-loop)\n");
+    assert_eq!(files, [""; 0]);
 }
 
 #[test]
