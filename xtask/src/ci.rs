@@ -17,7 +17,7 @@ use crate::checkout::root;
 use crate::compile::TestProgram;
 use crate::setup::CARGO_DENY;
 use crate::suite::{Job, Suite};
-use crate::{docs, soak, tidy};
+use crate::{soak, tidy};
 
 /// Directories whose pytest tests belong to the suite, each run by itself.
 const PYTHON_TESTS: [&str; 4] =
@@ -43,7 +43,7 @@ pub(crate) fn run(hold_budget: bool) -> Result<()> {
     suite.cargo("sinks without drivers", &WITHOUT_DRIVERS);
     let cores = thread::available_parallelism().map_or(1, usize::from);
     // One more than cores: many tests wait for a clock or another process.
-    suite.run_all(jobs(&programs, &budget)?, cores + 1);
+    suite.run_all(jobs(&programs, &budget), cores + 1);
     // It measures latency, so nothing of ours runs beside it.
     suite.run_all(vec![soak::lab()], 1);
     let (table, over) = suite.spent().against(&budget);
@@ -54,10 +54,9 @@ pub(crate) fn run(hold_budget: bool) -> Result<()> {
 }
 
 /// What may run beside each other: the longest first, so that none of them ends alone.
-fn jobs(programs: &[TestProgram], budget: &Budget) -> Result<Vec<Job>> {
+fn jobs(programs: &[TestProgram], budget: &Budget) -> Vec<Job> {
     let mut jobs: Vec<Job> = programs.iter().map(Job::test).collect();
     jobs.extend(soak::short());
-    jobs.push(docs::job()?);
     jobs.extend(PYTHON_TESTS.iter().map(|dir| Job::pytest(dir)));
     for (dir, what) in PYTHON_TYPED {
         jobs.push(Job::python("mypy", &["mypy", "--strict", "--cache-dir=/dev/null", what], dir));
@@ -69,7 +68,7 @@ fn jobs(programs: &[TestProgram], budget: &Budget) -> Result<Vec<Job>> {
         budget.test_seconds(&b.package).total_cmp(&budget.test_seconds(&a.package))
     };
     jobs.sort_by(longest_first);
-    Ok(jobs)
+    jobs
 }
 
 fn deny() -> Command {

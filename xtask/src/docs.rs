@@ -20,7 +20,6 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::checkout::{execute, root};
 use crate::compile::beside;
 use crate::setup;
-use crate::suite::Job;
 
 /// Where the site is made.
 const SITE: &str = "target/docs";
@@ -73,14 +72,6 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     let checked = links::check(&site)?;
     println!("{}: {} pages, {} links", site.display(), checked.pages, checked.links);
     Ok(())
-}
-
-/// The site of the program that the compile of all tests has put beside this one.
-pub(crate) fn job() -> Result<Job> {
-    let mut command = Command::new(std::env::current_exe().context("find this program")?);
-    command.args(["docs", "--binary"]).arg(beside("tidegate")).current_dir(root());
-    let shown = "cargo xtask docs".to_owned();
-    Ok(Job { name: "docs".to_owned(), package: "docs".to_owned(), shown, command })
 }
 
 fn read(arguments: &[&str]) -> Result<SiteOptions> {
