@@ -2,7 +2,7 @@
 //!
 //! Paths of this machine would be in messages of panics and in line tables, and mimalloc has the
 //! time of its compile in a message. So both compilers are told other names for paths, and the C
-//! compiler another time.
+//! compiler another time. A macro that draws names at random gets a seed.
 //! Invariant: nothing of the machine but its compilers, linker and C library shapes the program.
 //! Elsewhere: two builds and their comparison (`reproduce.rs`).
 
@@ -17,6 +17,8 @@ const CHECKOUT: &str = "/tidegate";
 const SOURCES: &str = "/packages";
 /// 1980-01-01, the oldest that every tool can say. A time of a commit would compile all C again.
 const TIME: &str = "315532800";
+/// `const-random` makes names for macros of it, under `mongodb`.
+const SEED: &str = "tidegate";
 /// Between flags in cargo's variable, since paths may have blanks.
 const SEPARATOR: &str = "\x1f";
 
@@ -37,7 +39,8 @@ fn rename(command: &mut Command, names: &[(&Path, &str)]) {
     for variable in ["CFLAGS", "CXXFLAGS"] {
         command.env(variable, flags("-ffile-prefix-map", " "));
     }
-    command.env("SOURCE_DATE_EPOCH", TIME).env("CARGO_INCREMENTAL", "0");
+    command.env("SOURCE_DATE_EPOCH", TIME).env("CONST_RANDOM_SEED", SEED);
+    command.env("CARGO_INCREMENTAL", "0");
 }
 
 /// The directory that holds the sources of the packages of others.
