@@ -254,10 +254,10 @@ fn a_store_that_a_reader_finds_broken_is_replaced() {
     tier.keep(b"a", &entry("x"));
     wait_until_written(&tier);
     tier.state.engine_failed("a made fault");
-    eventually("the fault", || tier.status().reason.is_some());
-    eventually("the next store", || tier.status().reason.is_none());
+    // The state between may be too short to be seen.
+    let is_whole = || !tier.state.broken.load(Ordering::Relaxed) && tier.status().reason.is_none();
+    eventually("the next store", is_whole);
     assert!(find(&tier, b"a").is_none());
-    assert!(!tier.state.broken.load(Ordering::Relaxed));
     assert!(disk.metadata(&tier.state.plan.dir.join("cache.redb")).is_ok());
 }
 
