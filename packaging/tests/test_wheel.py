@@ -93,11 +93,9 @@ def test_the_metadata_are_valid_and_those_of_the_package(wheel) -> None:
 def test_every_file_of_the_package_is_in_the_wheel(wheel) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if name.startswith("tidegate/")}
-    tracked = subprocess.run(
-        ["git", "ls-files", "tidegate"],
-        capture_output=True, text=True, check=True, cwd=ROOT / "python",
-    )  # fmt: skip
-    assert names == set(tracked.stdout.split())
+    files = [path for path in (ROOT / "python/tidegate").rglob("*") if path.is_file()]
+    files = [path for path in files if "__pycache__" not in path.parts]
+    assert names == {str(path.relative_to(ROOT / "python")) for path in files}
 
 
 def test_a_program_with_libraries_that_not_every_linux_has_is_refused(tmp_path) -> None:

@@ -15,6 +15,8 @@ use crate::checkout::execute;
 
 /// Where the pages of commands lie.
 const COMMANDS: &str = "commands";
+/// Directories of what is built or kept, or was fetched.
+const BUILT: [&str; 4] = ["target", "data", "node_modules", "__pycache__"];
 /// Endings of what a browser shows as a picture.
 const PICTURES: [&str; 2] = ["png", "svg"];
 
@@ -69,16 +71,26 @@ pub(super) fn of_commands(binary: &Path, source: &Path) -> Result<Vec<SitePage>>
     Ok(pages)
 }
 
-/// The Markdown files that git knows, or would know.
+/// The Markdown files of the checkout, which need not be git's; what is built is none of it.
 fn documents(root: &Path) -> Result<Vec<String>> {
-    let mut git = Command::new("git");
-    git.args(["ls-files", "--cached", "--others", "--exclude-standard", "*.md"]);
-    let output = git.current_dir(root).output().context("starting `git`")?;
-    ensure!(output.status.success(), "`git ls-files`: {}", output.status);
-    let names = String::from_utf8(output.stdout).context("names of files")?;
-    let mut names: Vec<String> = names.lines().map(str::to_owned).collect();
-    // A file that was removed and not yet committed is still listed.
-    names.retain(|name| root.join(name).exists());
+    let mut names = Vec::new();
+    let mut folders = vec![PathBuf::new()];
+    while let Some(folder) = folders.pop() {
+        let shown = root.join(&folder);
+        for entry in
+            fs::read_dir(&shown).with_context(|| format!("reading `{}`", shown.display()))?
+        {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let path = folder.join(&name);
+            if entry.file_type()?.is_dir() {
+                let is_built = name.starts_with('.') || BUILT.contains(&name.as_str());
+                folders.extend((!is_built).then_some(path));
+            } else if is_document(&name) {
+                names.push(path.to_string_lossy().into_owned());
+            }
+        }
+    }
     names.sort();
     Ok(names)
 }
