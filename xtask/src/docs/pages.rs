@@ -74,18 +74,18 @@ pub(super) fn of_commands(binary: &Path, source: &Path) -> Result<Vec<SitePage>>
 /// The Markdown files of the checkout, which need not be git's; what is built is none of it.
 fn documents(root: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
-    let mut folders = vec![PathBuf::new()];
-    while let Some(folder) = folders.pop() {
-        let shown = root.join(&folder);
+    let mut dirs = vec![PathBuf::new()];
+    while let Some(dir) = dirs.pop() {
+        let shown = root.join(&dir);
         for entry in
             fs::read_dir(&shown).with_context(|| format!("reading `{}`", shown.display()))?
         {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            let path = folder.join(&name);
+            let path = dir.join(&name);
             if entry.file_type()?.is_dir() {
                 let is_built = name.starts_with('.') || BUILT.contains(&name.as_str());
-                folders.extend((!is_built).then_some(path));
+                dirs.extend((!is_built).then_some(path));
             } else if is_document(&name) {
                 names.push(path.to_string_lossy().into_owned());
             }
