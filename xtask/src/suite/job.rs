@@ -50,7 +50,8 @@ impl Job {
     /// The pytest tests of a directory.
     pub(crate) fn pytest(dir: &str) -> Job {
         // No `__pycache__` or `.pytest_cache` in the checkout.
-        Job::python("pytest", &["pytest", "-q", "-p", "no:cacheprovider", "tests"], dir)
+        // A test that is skipped says the reason.
+        Job::python("pytest", &["pytest", "-q", "-rs", "-p", "no:cacheprovider", "tests"], dir)
     }
 
     /// A module of the environment that looks at Python code.
