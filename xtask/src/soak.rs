@@ -48,8 +48,8 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
 }
 
 /// The laboratory before every known cause, and the count of its false alarms: an hour.
-pub(crate) fn whole_lab(arguments: &[&str]) -> Result<()> {
-    run(arguments)?;
+pub(crate) fn whole_lab() -> Result<()> {
+    run(&["lab", "--release"])?;
     let mut calibrate = Command::new("cargo");
     calibrate.args([
         "run",

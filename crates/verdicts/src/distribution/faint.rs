@@ -34,6 +34,10 @@ const WORTH: f64 = 0.7;
 const SEEN: f64 = 3.0;
 /// Where one side of a window has less than this part of the other's calls, it is an edge.
 const EDGE: f64 = 0.5;
+/// Offsets that are looked at side by side.
+const LANES: usize = 8;
+/// What stands out beyond the last window: so little that no run goes on.
+const BEYOND: f64 = -1e12;
 /// Spacings that two humps fit, about.
 const FREE: f64 = 50.0;
 
@@ -53,6 +57,38 @@ struct FaintComb {
     teeth: usize,
     /// Σ of what the teeth stand out by, over the root of their number.
     score: f64,
+}
+
+/// Runs of teeth at offsets side by side, each of which goes on while its teeth stand out.
+#[derive(Clone, Copy)]
+struct OpenRuns<const LANES: usize> {
+    teeth: [f64; LANES],
+    /// What they stand out by, beyond what each is to be worth.
+    over: [f64; LANES],
+    sum: [f64; LANES],
+    /// The square of the greatest score of all runs so far.
+    most: [f64; LANES],
+}
+
+impl<const LANES: usize> OpenRuns<LANES> {
+    const NONE: Self =
+        Self { teeth: [0.0; LANES], over: [0.0; LANES], sum: [0.0; LANES], most: [0.0; LANES] };
+
+    /// Adds a tooth at each offset, in a new run where the one before is worth nothing.
+    #[inline]
+    fn add(&mut self, out: &[f64; LANES]) {
+        for (at, out) in out.iter().enumerate() {
+            let goes_on = self.over[at] > 0.0;
+            let kept = |value: f64| if goes_on { value } else { 0.0 };
+            let teeth = kept(self.teeth[at]) + 1.0;
+            let sum = kept(self.sum[at]) + out;
+            let square = if sum > 0.0 { sum * sum / teeth } else { 0.0 };
+            let square = if teeth >= TEETH as f64 { square } else { 0.0 };
+            self.over[at] = kept(self.over[at]) + out - WORTH;
+            (self.teeth[at], self.sum[at]) = (teeth, sum);
+            self.most[at] = if square > self.most[at] { square } else { self.most[at] };
+        }
+    }
 }
 
 /// Searches `ascending` calls for a comb of p-value at most `p_max`. `calls` are in their order,
@@ -134,14 +170,14 @@ impl WindowRow {
         let steps = self.out.len();
         let mut best: Option<FaintComb> = None;
         let mut tried = 0.0;
+        let mut runs = Vec::new();
         let mut quantum = (2 * WINDOWS_MIN).max(steps / TEETH_MAX) as f64;
         while quantum * (TEETH - 1) as f64 <= steps as f64 {
-            for offset in 0..quantum as usize {
-                let found = self.run(quantum, offset);
-                tried += steps as f64 / quantum;
-                if best.is_none_or(|best| found.score > best.score) {
-                    best = Some(found);
-                }
+            let offsets = quantum as usize;
+            tried += offsets as f64 * steps as f64 / quantum;
+            let (offset, most) = self.best_offset(quantum, offsets, &mut runs);
+            if best.is_none_or(|best| most > best.score * best.score) {
+                best = self.run(quantum, offset).or(best);
             }
             // The last tooth moves by half a window.
             quantum += quantum / steps as f64;
@@ -149,28 +185,55 @@ impl WindowRow {
         (best, tried)
     }
 
+    /// The offset of a spacing whose best run has the greatest score, and the score's square.
+    ///
+    /// All offsets go along together, as the windows of one tooth lie side by side: this is asked
+    /// of thousands of spacings. `runs` is room to work in.
+    fn best_offset(
+        &self,
+        quantum: f64,
+        offsets: usize,
+        runs: &mut Vec<OpenRuns<LANES>>,
+    ) -> (usize, f64) {
+        runs.clear();
+        runs.resize(offsets.div_ceil(LANES), OpenRuns::NONE);
+        for k in 0.. {
+            let Some(out) = self.out.get(Self::tooth(quantum, 0, k)..) else { break };
+            let (whole, rest) = out[..out.len().min(offsets)].as_chunks();
+            let (first, last) = runs.split_at_mut(whole.len());
+            for (runs, out) in first.iter_mut().zip(whole) {
+                runs.add(out);
+            }
+            if !rest.is_empty() {
+                let mut filled = [BEYOND; LANES];
+                filled[..rest.len()].copy_from_slice(rest);
+                last[0].add(&filled);
+            }
+        }
+        let most = runs.iter().flat_map(|runs| runs.most).enumerate();
+        most.fold((0, 0.0), |best, (at, most)| if most > best.1 { (at, most) } else { best })
+    }
+
     /// The run of teeth that stands out most.
-    fn run(&self, quantum: f64, offset: usize) -> FaintComb {
-        let (mut first, mut over, mut sum) = (0, 0.0, 0.0);
-        let mut best = FaintComb { quantum, offset, first: 0, teeth: 0, score: 0.0 };
+    fn run(&self, quantum: f64, offset: usize) -> Option<FaintComb> {
+        let mut run = OpenRuns::NONE;
+        let mut best: Option<FaintComb> = None;
         for k in 0.. {
             let Some(out) = self.out.get(Self::tooth(quantum, offset, k)) else { break };
-            if over <= 0.0 {
-                (first, over, sum) = (k, 0.0, 0.0);
-            }
-            over += out - WORTH;
-            sum += out;
-            let teeth = k + 1 - first;
-            let score = sum / (teeth as f64).sqrt();
-            if teeth >= TEETH && score > best.score {
-                best = FaintComb { quantum, offset, first, teeth, score };
+            let [before] = run.most;
+            run.add(&[*out]);
+            let ([teeth], [most]) = (run.teeth, run.most);
+            if most > before {
+                let (teeth, score) = (teeth as usize, most.sqrt());
+                best = Some(FaintComb { quantum, offset, first: k + 1 - teeth, teeth, score });
             }
         }
         best
     }
 
     fn tooth(quantum: f64, offset: usize, k: usize) -> usize {
-        (k as f64).mul_add(quantum, offset as f64 + 0.5) as usize
+        // Not fused: where the processor is not known to do that, it is a call.
+        (k as f64 * quantum + 0.5) as usize + offset
     }
 
     /// The p-value of a comb, of so many that were tried.
