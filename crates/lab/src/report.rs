@@ -34,6 +34,7 @@ use verdicts::{
 };
 
 pub use beside::Beside;
+use beside::SignalCourse;
 use binning::counted;
 pub use scatter::Scatter;
 pub(crate) use sentences::change as change_sentences;
@@ -304,6 +305,11 @@ impl<'a> Report<'a> {
     /// How the axis of time reads: in the unit that gives the fewest digits.
     fn clock(&self) -> TimeAxis {
         TimeAxis::over(self.counts.span_ms)
+    }
+
+    /// The signal that is drawn under the calls, where these are drawn by time.
+    fn drawn_signal(&self) -> Option<&SignalCourse> {
+        self.beside.as_ref()?.drawn.as_ref()
     }
 
     /// Whether a verdict blames this value.

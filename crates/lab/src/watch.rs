@@ -22,6 +22,7 @@ mod grid;
 mod host;
 mod plan;
 mod processes;
+mod program_name;
 mod recording;
 mod store;
 mod usage;
@@ -62,7 +63,8 @@ pub struct WatchProgress {
     pub notes: Vec<String>,
 }
 
-/// Watches a plan's targets and the host until `stop` is set, looked at in each interval.
+/// Watches a plan's targets and the host until `stop` is set, looked at in each interval. Returns
+/// how far it came.
 ///
 /// # Errors
 /// When the file cannot be written at the start, or is another's, or a target cannot be called.
@@ -70,7 +72,7 @@ pub fn watch(
     plan: &WatchPlan,
     stop: &Arc<AtomicBool>,
     shown: &mut dyn FnMut(&WatchProgress),
-) -> Result<(), LabError> {
+) -> Result<WatchProgress, LabError> {
     let origin = Origin::now();
     let mut store = WatchStore::open(plan, origin.unix_ms)?;
     let mut notes = store.begin()?;
@@ -109,7 +111,7 @@ pub fn watch(
         feed.flush();
     }
     store.end(origin.both().1)?;
-    ended.map(drop)
+    ended.map(|_| watching.progress)
 }
 
 /// What is under way.

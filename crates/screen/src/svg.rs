@@ -166,7 +166,19 @@ pub fn line(
     x: &dyn Fn(f64) -> String,
     is_log: bool,
 ) -> String {
+    course(title, lines, marks, [x, &tick], is_log)
+}
+
+/// What else is measured against time, such as a signal: `labels` of time, and of amounts.
+pub fn course(
+    title: Title<'_>,
+    lines: &[&[(f64, f64)]],
+    marks: &[f64],
+    labels: [&dyn Fn(f64) -> String; 2],
+    is_log: bool,
+) -> String {
     const HEIGHT: f64 = 260.0;
+    let [x, y] = labels;
     let mut drawing = Drawing::new(HEIGHT, title.short, title.about);
     let points = || lines.iter().flat_map(|line| line.iter());
     let ends = |value: fn(&(f64, f64)) -> f64| {
@@ -184,7 +196,7 @@ pub fn line(
     if is_log && low > 0.0 {
         up = Axis { low, is_log: true, ..up };
     }
-    drawing.grid(&up, &tick);
+    drawing.grid(&up, y);
     drawing.below(&across, x);
     for (index, line) in lines.iter().enumerate() {
         let class = if index == 0 { "first" } else { "second" };

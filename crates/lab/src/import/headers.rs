@@ -11,7 +11,7 @@
 //! `durationMs`. A whole call without one is in milliseconds; `request_time` (nginx) and
 //! `time_total` (curl) are in seconds. A file of one column is the whole call whatever its name.
 //! Invariant: every column is exactly one of these, and at most one is the whole call. Without one,
-//! and without steps, there is an error that lists the names.
+//! and without steps, there is an error that lists the names. No two columns have one name.
 //! A new name takes a column from steps or attributes. The page docs/lab/report-inputs.md lists the
 //! names. Names of logs are in `nginx.rs`.
 
@@ -81,6 +81,9 @@ pub(super) fn columns(header: &[String]) -> Result<Vec<Column>, String> {
     if let [(name, unit)] = &names[..] {
         return Ok(vec![Column::Total(unit.unwrap_or(usual(name)))]);
     }
+    if let Some(name) = repeated(header) {
+        return Err(format!("two columns are called `{name}`: which one counts?"));
+    }
     let total = best(&names, &TOTALS);
     let began = best(&names, &BEGINNINGS).filter(|at| Some(*at) != total);
     let ended = best(&names, &ENDS).filter(|_| began.is_none());
@@ -106,6 +109,14 @@ pub(super) fn columns(header: &[String]) -> Result<Vec<Column>, String> {
         "no column holds a latency; they are {}; name it `latency_ms`, or the steps `NAME_ms`",
         names.join(", ")
     ))
+}
+
+/// A name that two columns have.
+fn repeated(header: &[String]) -> Option<&str> {
+    let mut names: Vec<&str> = header.iter().map(|name| name.trim()).collect();
+    names.retain(|name| !name.is_empty());
+    names.sort_unstable();
+    names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }
 
 /// The unit of a whole call whose name has none.

@@ -6,7 +6,7 @@
 use screen::number::{p, percent, time};
 use screen::{Align, Cell, Column, Ink, Style, Table};
 use serde::Serialize;
-use verdicts::SignalVerdict;
+use verdicts::{SignalVerdict, Signals};
 
 use super::words::{listed, signal_amount};
 use crate::strace::StraceReport;
@@ -24,6 +24,9 @@ pub struct Beside {
     pub slow_over_ms: f64,
     /// Every signal that could be looked at; those that go together come first.
     pub signals: Vec<SignalVerdict>,
+    /// The first of those that go together, over time.
+    #[serde(skip)]
+    pub(super) drawn: Option<SignalCourse>,
     /// Signals that never changed.
     pub constant: Vec<String>,
     /// The reason for which no signal could be looked at.
@@ -32,6 +35,46 @@ pub struct Beside {
     /// What a trace of system calls shows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<StraceReport>,
+}
+
+/// A signal over time, which is drawn under the calls.
+#[derive(Debug, Clone)]
+pub(super) struct SignalCourse {
+    name: String,
+    unit: String,
+    /// Milliseconds since the first call, and the amount.
+    points: Vec<(f64, f64)>,
+}
+
+impl SignalCourse {
+    /// The signal that a verdict names, while there were calls.
+    pub(super) fn of(look: &SignalVerdict, measured: &Signals, began_ms: &[f64]) -> Option<Self> {
+        let column = measured.columns.iter().find(|column| column.name == look.signal)?;
+        let first = began_ms.iter().copied().fold(f64::INFINITY, f64::min);
+        let last = began_ms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let points = column.values.iter().enumerate().map(|(at, value)| {
+            (measured.began_ms + at as f64 * measured.interval_ms - first, f64::from(*value))
+        });
+        let is_within =
+            |(at, value): &(f64, f64)| (0.0..=last - first).contains(at) && !value.is_nan();
+        let points: Vec<_> = points.filter(is_within).collect();
+        let (name, unit) = (column.name.clone(), column.unit.clone());
+        (points.len() > 1).then_some(Self { name, unit, points })
+    }
+
+    /// What its drawing is called.
+    pub(super) fn title(&self) -> String {
+        format!("Signal: {}", self.name)
+    }
+
+    /// Points on another axis of time.
+    pub(super) fn by(&self, unit_ms: f64) -> Vec<(f64, f64)> {
+        self.points.iter().map(|(at, value)| (at / unit_ms, *value)).collect()
+    }
+
+    pub(super) fn amount(&self, value: f64) -> String {
+        signal_amount(value, &self.unit)
+    }
 }
 
 impl Beside {

@@ -49,6 +49,7 @@ impl HtmlReport<'_> {
         out += "</section>\n";
         if self.0.counts.calls > 0 {
             out += &self.line();
+            out += &self.signal();
             out += &self.histogram();
             out += &self.quantiles();
             out += &self.steps();
@@ -101,6 +102,20 @@ impl HtmlReport<'_> {
         let (marks, x) = (self.0.changed(clock), |at: f64| clock.label(at));
         let drawing = svg::line(title, &lines, &marks, &x, self.is_log());
         figure(line_title(self.0), &drawing, &self.keys())
+    }
+
+    /// The signal that goes together with slow calls, under their line.
+    fn signal(&self) -> String {
+        let Some(drawn) = self.0.drawn_signal() else { return String::new() };
+        let clock = self.0.clock();
+        let about = "The signal of the host that goes together with most of the slow calls.";
+        let name = drawn.title();
+        let title = Title { short: &name, about };
+        let labels: [&dyn Fn(f64) -> String; 2] =
+            [&|at| clock.label(at), &|value| drawn.amount(value)];
+        let (points, marks) = (drawn.by(clock.unit_ms), self.0.changed(clock));
+        let drawing = svg::course(title, &[&points], &marks, labels, false);
+        figure(&name, &drawing, "")
     }
 
     fn histogram(&self) -> String {

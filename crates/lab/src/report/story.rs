@@ -9,7 +9,7 @@ use screen::number::{percent, time};
 use verdicts::{SignalLooks, SignalVerdict, Signals, Sorted, Split, Verdict, cores, signals};
 
 use super::Report;
-use super::beside::NAMES_MAX;
+use super::beside::{NAMES_MAX, SignalCourse};
 use super::words::{in_words, listed};
 use crate::strace::StraceReport;
 
@@ -36,7 +36,10 @@ impl Report<'_> {
         let blamed = looks.iter().filter(|look| look.is_significant()).take(VERDICTS_MAX);
         self.verdicts.extend(blamed.cloned().map(Verdict::Signal));
         self.verdicts.extend(cores(&measured.cores, seed).map(Verdict::Cores));
+        let first = looks.iter().find(|look| look.is_significant());
+        let drawn = first.and_then(|look| SignalCourse::of(look, measured, &self.series.began_ms));
         let beside = self.beside.get_or_insert_default();
+        beside.drawn = drawn;
         (beside.signals, beside.constant, beside.reason) = (looks, constant, reason);
         beside.slow_over_ms = split.slow_over_ms;
         self

@@ -17,6 +17,7 @@ use screen::{
 };
 use verdicts::Verdict;
 
+use super::beside::SignalCourse;
 use super::sentences::{comparison, line_title, summary};
 use super::words::{in_words, named};
 use super::{LatencyHistogram, Report};
@@ -25,6 +26,7 @@ use screen::number::{count, p, percent, tick, time};
 /// Rows of the line plot and of the histogram.
 pub(crate) const PLOT_ROWS: usize = 10;
 const HISTOGRAM_ROWS: usize = 8;
+const SIGNAL_ROWS: usize = 5;
 /// Failures and left-out rows that are told one by one.
 const REASONS_MAX: usize = 8;
 
@@ -48,6 +50,9 @@ impl TextReport<'_> {
         let mut section = |title: &str, body: String| push_section(&mut out, title, &body, style);
         section("What happened", self.story());
         section(line_title(self.report), self.line());
+        if let Some(drawn) = self.report.drawn_signal() {
+            section(&drawn.title(), self.signal(drawn));
+        }
         section("Calls by latency", self.histogram());
         section("Quantiles, with 95 % intervals", self.quantiles());
         section("Steps", self.steps());
@@ -107,6 +112,22 @@ impl TextReport<'_> {
         let marks = self.report.changed(clock);
         Plot { lines: &lines, rows: PLOT_ROWS, is_log, marks: &marks, x: &x, y: &tick }
             .render(style)
+    }
+
+    /// The signal that goes together with slow calls, under their line.
+    fn signal(&self, drawn: &SignalCourse) -> String {
+        let clock = self.report.clock();
+        let (points, marks) = (drawn.by(clock.unit_ms), self.report.changed(clock));
+        let (x, y) = (|at: f64| clock.label(at), |value: f64| drawn.amount(value));
+        let plot = Plot {
+            lines: &[&points],
+            rows: SIGNAL_ROWS,
+            is_log: false,
+            marks: &marks,
+            x: &x,
+            y: &y,
+        };
+        plot.render(self.style)
     }
 
     fn histogram(&self) -> String {

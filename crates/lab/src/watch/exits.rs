@@ -23,7 +23,8 @@ use std::thread;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-use super::usage::{ProcessUsage, plain_name};
+use super::program_name::ProgramName;
+use super::usage::ProcessUsage;
 use connector::ConnectorEvent;
 use taskstats::TaskExit;
 
@@ -39,14 +40,14 @@ pub(super) enum ProgramEvent {
     /// A process runs another program.
     Started {
         /// The program.
-        name: String,
+        name: ProgramName,
     },
     /// A process ended.
     Ended {
         /// The process.
         pid: u32,
         /// What it used in all, where that could still be read.
-        usage: Option<(String, ProcessUsage)>,
+        usage: Option<(ProgramName, ProcessUsage)>,
     },
 }
 
@@ -83,6 +84,7 @@ pub(super) fn listen(notes: &mut Vec<String>) -> Option<ProgramEvents> {
         connector,
         taskstats: taskstats.ok(),
         nameless: HashSet::new(),
+        scripts: HashMap::new(),
         ended: EndedThreads::default(),
         tell,
         lost: Arc::clone(&lost),
@@ -98,6 +100,8 @@ struct Hearing {
     taskstats: Option<OwnedFd>,
     /// Processes that ran a program, but were gone before its name was read.
     nameless: HashSet<u32>,
+    /// Interpreters, whose command line is gone at their end.
+    scripts: HashMap<u32, ProgramName>,
     ended: EndedThreads,
     tell: SyncSender<ProgramEvent>,
     lost: Arc<AtomicU64>,
@@ -145,12 +149,15 @@ impl Hearing {
             match event {
                 ConnectorEvent::Exec(pid) => self.started(pid)?,
                 ConnectorEvent::Exit(pid) if self.taskstats.is_none() => {
-                    self.tell(ProgramEvent::Ended { pid, usage: ProcessUsage::of(pid) })?;
+                    let usage = ProcessUsage::of(pid);
+                    let usage = usage.map(|(name, usage)| (self.ended_as(pid, name), usage));
+                    self.tell(ProgramEvent::Ended { pid, usage })?;
                 }
                 ConnectorEvent::Exit(_) => {}
             }
         }
         for (pid, name, usage) in ends {
+            let name = self.ended_as(pid, name);
             if self.nameless.remove(&pid) {
                 self.tell(ProgramEvent::Started { name: name.clone() })?;
             }
@@ -159,9 +166,21 @@ impl Hearing {
         Ok(())
     }
 
+    /// The name of a process that ended, with its script if it was heard to start.
+    fn ended_as(&mut self, pid: u32, name: ProgramName) -> ProgramName {
+        let known = self.scripts.remove(&pid).filter(|known| known.plain == name.plain);
+        known.unwrap_or(name)
+    }
+
     fn started(&mut self, pid: u32) -> Result<(), HearingOver> {
         match fs::read_to_string(format!("/proc/{pid}/comm")) {
-            Ok(name) => self.tell(ProgramEvent::Started { name: plain_name(name.trim_end()) }),
+            Ok(name) => {
+                let name = ProgramName::of(pid, &name);
+                if name.script.is_some() && self.scripts.len() < REMEMBERED_MAX {
+                    self.scripts.insert(pid, name.clone());
+                }
+                self.tell(ProgramEvent::Started { name })
+            }
             // Its end tells its name.
             Err(_) if self.taskstats.is_some() && self.nameless.len() < REMEMBERED_MAX => {
                 self.nameless.insert(pid);
@@ -190,22 +209,22 @@ impl Hearing {
 #[derive(Debug, Default)]
 struct EndedThreads {
     /// By process: the sum, and the name of the first thread, which is that of the program.
-    processes: HashMap<u32, (Option<String>, ProcessUsage)>,
+    processes: HashMap<u32, (Option<ProgramName>, ProcessUsage)>,
 }
 
 impl EndedThreads {
     /// The process, its name and all it used, if its last thread ended.
-    fn process_exit(&mut self, exit: TaskExit) -> Option<(u32, String, ProcessUsage)> {
+    fn process_exit(&mut self, exit: TaskExit) -> Option<(u32, ProgramName, ProcessUsage)> {
         let TaskExit { task, process, is_last, name, usage } = exit;
         let (first, sum) = self.processes.remove(&process).unwrap_or_default();
         let sum = usage.plus(sum);
-        let first = if task == process { Some(plain_name(&name)) } else { first };
+        let first = if task == process { Some(ProgramName::plain(&name)) } else { first };
         if is_last {
             // Until its parent collects it, /proc knows of threads that ended before the watch.
             let known = ProcessUsage::of(process);
             return Some(match known {
                 Some((name, known)) => (process, name, known.most(sum)),
-                None => (process, first.unwrap_or(plain_name(&name)), sum),
+                None => (process, first.unwrap_or(ProgramName::plain(&name)), sum),
             });
         }
         if self.processes.len() < REMEMBERED_MAX {

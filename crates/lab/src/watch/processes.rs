@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use super::counters::{SignalReadings, SignalSource};
 use super::exits::{ProgramEvent, ProgramEvents};
 use super::plan::INTERVAL_NS;
+use super::program_name::{ProgramName, ScriptNames};
 use super::usage::{ProcessUsage, schedule};
 
 /// Share of a core that looking at all processes may take.
@@ -26,6 +27,7 @@ const LOOK_MIN: Duration = Duration::from_secs(1);
 /// Every process, and what is known of it.
 pub(super) struct Processes {
     known: HashMap<u32, KnownProcess>,
+    scripts: ScriptNames,
     exits: Option<ProgramEvents>,
     next_ns: u64,
     looked_ns: u64,
@@ -34,6 +36,7 @@ pub(super) struct Processes {
 
 #[derive(Debug)]
 struct KnownProcess {
+    name: ProgramName,
     usage: ProcessUsage,
     /// Nanoseconds on a core: what did not run has not changed.
     ran: u64,
@@ -50,7 +53,14 @@ impl Processes {
                     .to_owned(),
             );
         }
-        Self { known: HashMap::new(), exits, next_ns: 0, looked_ns: 0, round: 0 }
+        Self {
+            known: HashMap::new(),
+            scripts: ScriptNames::default(),
+            exits,
+            next_ns: 0,
+            looked_ns: 0,
+            round: 0,
+        }
     }
 
     fn look(&mut self, found: &mut SignalReadings) {
@@ -70,8 +80,9 @@ impl Processes {
             let before = self.known.get(&pid).filter(|known| known.usage.began == usage.began);
             // What ran before the watch began is no part of it; what began since is.
             let before = before.map(|known| known.usage).or(is_first.then_some(usage));
-            usage.since(before.unwrap_or_default()).report(&name, span_ns, found);
-            self.known.insert(pid, KnownProcess { usage, ran, round: self.round });
+            let shown = self.scripts.shown(&name);
+            usage.since(before.unwrap_or_default()).report(&shown, span_ns, found);
+            self.known.insert(pid, KnownProcess { name, usage, ran, round: self.round });
         }
         self.known.retain(|_, known| known.round == self.round);
         self.looked_ns = now_ns;
@@ -86,6 +97,7 @@ impl Processes {
         for event in exits.events.try_iter() {
             match event {
                 ProgramEvent::Started { name } => {
+                    let name = self.scripts.shown(&name);
                     let span_ns = [now_ns.saturating_sub(INTERVAL_NS), now_ns];
                     found.of_program(&format!("starts of {name}"), "", span_ns, 1.0);
                 }
@@ -95,8 +107,12 @@ impl Processes {
                     let Some((name, usage)) = usage.filter(|_| self.round > 0) else { continue };
                     let began_ns = now_ns.saturating_sub(usage.lived_ns().max(INTERVAL_NS));
                     let from_ns = known.as_ref().map_or(began_ns, |_| self.looked_ns);
-                    let before = known.map(|known| known.usage).unwrap_or_default();
-                    usage.since(before).report(&name, [from_ns, now_ns], found);
+                    let before = known.as_ref().map(|known| known.usage).unwrap_or_default();
+                    // It may have run since before the watch, and then only looks know its script.
+                    let known = known.map(|known| known.name);
+                    let name = known.filter(|known| known.plain == name.plain).unwrap_or(name);
+                    let shown = self.scripts.shown(&name);
+                    usage.since(before).report(&shown, [from_ns, now_ns], found);
                 }
             }
         }

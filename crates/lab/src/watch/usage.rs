@@ -9,6 +9,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::counters::SignalReadings;
 use super::host::TICK_MS;
+use super::program_name::ProgramName;
 
 /// What a process has used since it began.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -24,12 +25,12 @@ pub(super) struct ProcessUsage {
 
 impl ProcessUsage {
     /// What a process has used, and its name; nothing once it is gone.
-    pub(super) fn of(pid: u32) -> Option<(String, Self)> {
+    pub(super) fn of(pid: u32) -> Option<(ProgramName, Self)> {
         Self::beside(pid, schedule(pid).unwrap_or_default())
     }
 
     /// The same, where [`schedule`] was already asked.
-    pub(super) fn beside(pid: u32, (ran, waited_ms): (u64, f64)) -> Option<(String, Self)> {
+    pub(super) fn beside(pid: u32, (ran, waited_ms): (u64, f64)) -> Option<(ProgramName, Self)> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
         let words: Vec<&str> = rest.split_ascii_whitespace().collect();
@@ -51,7 +52,7 @@ impl ProcessUsage {
                 _ => {}
             }
         }
-        Some((plain_name(name), usage))
+        Some((ProgramName::of(pid, name), usage))
     }
 
     /// Nanoseconds since it began.
@@ -109,9 +110,4 @@ pub(super) fn schedule(pid: u32) -> Option<(u64, f64)> {
     let mut words = text.split_ascii_whitespace();
     let ran = words.next()?.parse().ok()?;
     Some((ran, words.next()?.parse::<f64>().ok()? / 1e6))
-}
-
-/// The name of a program: threads of the kernel, such as `kworker/0:1-events`, have one in common.
-pub(super) fn plain_name(name: &str) -> String {
-    name.split('/').next().unwrap_or(name).to_owned()
 }

@@ -63,11 +63,12 @@ pub(super) fn run(args: &WatchArgs) -> Result<()> {
     drop(line);
     let ended = ended.map_err(anyhow::Error::new);
     audited.end(&vec![calls; commands.len()], ended.as_ref().err());
-    ended?;
+    let WatchProgress { calls, failed, .. } = ended?;
     crate::output::tell!(
         "watched in `{0}`; `tidegate lab report --from {0}` reads it",
         args.output.display()
     );
+    ensure!(calls > 0 || failed == 0, "none of {failed} calls succeeded");
     Ok(())
 }
 

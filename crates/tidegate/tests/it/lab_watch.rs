@@ -110,9 +110,21 @@ fn the_program_behind_slow_calls_is_named_by_a_watch_and_the_timers_are_not() {
     assert_eq!((code, err.as_str()), (0, ""));
     let text = out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("What happened") && text.contains(" and explains "), "{out}");
+    assert!(text.contains(&format!("Signal: {}", blamed[0])), "{out}");
     let words = ["lab", "report", "--from", "watch.db", "--format", "html"];
     let (_, page, _) = run(&words, folder.path());
     assert!(page.contains("<h2>Signals of the host</h2>"), "{page}");
+    assert!(page.contains("<title>Signal: "), "{page}");
+}
+
+#[test]
+fn a_watch_of_a_target_that_never_answers_fails_at_its_end() {
+    let folder = TempDir::new().unwrap();
+    let words = ["lab", "watch", "exec:false", "--every", "20ms", "--for", "1s"];
+    let (code, _, err) = run(&words, folder.path());
+    assert!(code == 1 && err.contains("none of ") && err.contains(" calls succeeded"), "{err}");
+    let found = report(folder.path(), &[]);
+    assert!(found["failed"].as_i64().unwrap() > 0 && found["calls"] == 0, "{found}");
 }
 
 #[test]
