@@ -6,8 +6,7 @@
 //! them; they are also in the
 //! help (`cli.rs`) and in docs/operating/start-and-stop.md.
 //! Errors and their hints are printed here, on stderr, but for clap's (`lab.rs`) and a plug-in's
-//! (`lab/probe.rs`). The allocator of the whole process is chosen
-//! here; `cache` (`memory/weight.rs`) and `testkit` (`counting.rs`) round sizes as it does.
+//! (`lab/probe.rs`).
 //! A new command needs an arm in `main`. One that only prints also goes into `only_prints`, and so
 //! ends by SIGPIPE when its reader leaves, instead of failing. Not so one that passes over a closed
 //! pipe itself, as those of `lab`.
@@ -16,6 +15,7 @@
 #![expect(clippy::print_stdout, reason = "the command line prints")]
 
 mod admin;
+mod allocator;
 mod audit;
 mod cli;
 mod client;
@@ -66,11 +66,6 @@ use clap::Parser;
 
 use crate::cli::{Cli, Command, EventsCommand, ProfilesCommand};
 
-// musl's malloc takes one lock for all threads, and collapses under load; this one is the same
-// everywhere.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 const EXIT_USAGE: u8 = 2;
 const EXIT_CONFIG: u8 = 78;
 
@@ -89,6 +84,9 @@ fn main() -> ExitCode {
     }
     if only_prints(&cli.command) {
         stdx::end_with_reader();
+    }
+    if let Err(error) = allocator::ensure_is_used() {
+        return report(&error);
     }
     let done = match cli.command {
         Command::Serve(args) => commands::serve(&args.config()),

@@ -1,12 +1,13 @@
 //! Says which version this is, and with `--verbose` what it was built of.
 //!
-//! Invariant: what is said is known since the build (`build.rs`); the same sources say the same.
+//! Invariant: what is said is known since the build (`build.rs`), but for the allocator, which says
+//! its version itself; the same sources say the same.
 //! Never here: what a running server does, which `/status` has.
 
 use anyhow::Result;
 
 use crate::cli::VersionArgs;
-use crate::output;
+use crate::{allocator, output};
 
 /// The packages of others that are linked: a line `NAME VERSION` each.
 const PACKAGES: &str = include_str!(concat!(env!("OUT_DIR"), "/packages.txt"));
@@ -20,7 +21,7 @@ pub(crate) fn command(args: &VersionArgs) -> Result<()> {
         for (name, value) in [
             ("commit", option_env!("TIDEGATE_COMMIT").unwrap_or("unknown")),
             ("features", features),
-            ("allocator", "mimalloc"),
+            ("allocator", &allocator::name()),
             ("target", env!("TIDEGATE_TARGET")),
             ("compiler", env!("TIDEGATE_RUSTC")),
             ("build", profile),
