@@ -1,8 +1,9 @@
 //! Reads and checks the configuration of the whole process, and makes the `Plan` of it.
 //!
-//! Each role checks its own section. `node`, `umask`, `cores`, `listen`, `journal` and `events`,
-//! and what several sections must agree on, are checked here. Doc comments are the printed
-//! reference, so a default stands in them, in the code, and often on a page of docs/operating.
+//! Each role checks its own section. `node`, `umask`, `cores` and `events`, and what several
+//! sections must agree on, are checked here; the modules below have a section each. Doc comments
+//! are the printed reference, so a default stands in them, in the code, and often on a page of
+//! docs/operating.
 //! Those of `[events]` are in `pipeline/src/config.rs`, and their defaults here.
 //! Invariant: every section is optional, and there is a plan only without a problem. All problems
 //! come out together, in the order of lines, each with line and key where known. Relative paths are
@@ -18,19 +19,19 @@
 
 pub(crate) mod agreement;
 mod audit;
+mod journal;
+mod listen;
 mod root;
 mod trusted;
+mod values;
 
-use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use chassis::Underscores;
 use chassis::config::{Document, Problem};
 use gateway::config::{LimitsConfig, ResolverConfig, RouteConfig, StoreConfig, UpstreamConfig};
 use gateway::{ModelNames, PoolUpstream};
-use journal::{Keep, OnFull, Sync};
 use pipeline::config::{EventsConfig, FieldConfig, RollupConfig, SinkConfig, SourceConfig};
 use profiles::config::{Config as ProfilesConfig, Plan as ProfilesPlan};
 use profiles::{ProfileFile, UserKey};
@@ -43,10 +44,13 @@ use workers::config::{Defaults, PoolConfig};
 
 use self::agreement::threads;
 pub(crate) use self::audit::AuditConfig;
+use self::journal::JournalConfig;
+pub(crate) use self::journal::JournalPlan;
+use self::listen::ListenConfig;
+use self::values::{address, value, variable};
 
 use crate::credentials;
 use crate::environment;
-use crate::recorded::{self, Redaction};
 use crate::umask::Umask;
 use crate::wrong_config::WrongConfig;
 
@@ -136,75 +140,6 @@ pub(crate) struct CoresConfig {
     pub work: Option<usize>,
 }
 
-/// Addresses.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct ListenConfig {
-    /// Where the routes are served; default `127.0.0.1:8080`, or the environment's `PORT` on all
-    /// addresses.
-    pub public: Option<String>,
-    /// Where metrics, status and actions are served; default `127.0.0.1:8081`. Loopback only,
-    /// unless there is a token.
-    pub admin: Option<String>,
-    /// Token that admin requests must carry as `Authorization: Bearer …`; the environment variable
-    /// `TIDEGATE_ADMIN_TOKEN` wins.
-    pub admin_token: Option<String>,
-    /// Time that connections get to finish when the process is told to end; default `30s`, and `0s`
-    /// closes them at once.
-    pub drain_timeout: Option<String>,
-    /// What becomes of request headers with `_` in their name: `drop` (default) or `keep`. CGI,
-    /// WSGI, PHP and Rack read `X_User` as `X-User`. What is fetched for several clients never
-    /// carries them.
-    pub underscores: Option<String>,
-    /// Proxies in front whose word about a client is taken: addresses and networks, such as
-    /// `["10.0.0.0/8", "2001:db8::/32"]`, at most 1024. Then the client is the last address of
-    /// their chain that is not in the list. Of any other peer nothing is believed. Default: none.
-    pub trusted: Option<Vec<String>>,
-    /// What these proxies write: `x-forwarded` (default: `X-Forwarded-For`, `-Proto` and `-Host`),
-    /// or `forwarded` (RFC 7239). The other one is not looked at, because a client may have sent
-    /// it.
-    pub trusted_headers: Option<String>,
-}
-
-/// The access log as a queue.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct JournalConfig {
-    /// Directory; default `data/journal`.
-    pub dir: Option<String>,
-    /// How often records reach the disk, such as `1s` (default), or `always`: then collection
-    /// routes answer after fsync.
-    pub sync: Option<String>,
-    /// What is kept.
-    pub keep: Option<KeepConfig>,
-    /// What happens when the disk is full: `serve` (default) counts what is not recorded, `refuse`
-    /// answers 503 on collection routes.
-    pub on_full: Option<String>,
-    /// Size at which a segment is sealed; default `64MB`.
-    pub segment_bytes_max: Option<String>,
-    /// `full` (default), or `truncate`, which leaves out the last byte of an IPv4 address and the
-    /// last ten of an IPv6 address.
-    pub client_ip: Option<String>,
-    /// `plain` (default) or `hash`: user ids are recorded as keyed hashes. Profiles are built and
-    /// looked up by the same hashes. Such a profile file does not serve Varnish.
-    pub user: Option<String>,
-    /// Key of the hash; needed with `user = "hash"`.
-    pub user_key: Option<String>,
-    /// Fields of the query whose values are recorded as `redacted`, also in `Referer`. Default:
-    /// `token`, `password`, `key`, `signature` and the like; docs/operating/security.md lists them.
-    pub redact: Option<Vec<String>>,
-}
-
-/// What the journal keeps.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct KeepConfig {
-    /// Age of the oldest segment; default `14d`.
-    pub age: Option<String>,
-    /// Bytes of all segments; default `20GB`.
-    pub bytes: Option<String>,
-}
-
 /// Everything the process is to do.
 pub(crate) struct Plan {
     /// The configuration file.
@@ -254,19 +189,6 @@ impl Plan {
     pub(crate) fn losses(&self) -> PathBuf {
         self.root.join("data/losses")
     }
-}
-
-/// The journal as meant.
-#[derive(Clone)]
-pub(crate) struct JournalPlan {
-    /// Options of the journal itself.
-    pub options: journal::Options,
-    /// Addresses are cut.
-    pub truncate_ip: bool,
-    /// Key of user ids' hashes.
-    pub user_key: Option<String>,
-    /// What is taken out of what is recorded.
-    pub redaction: Redaction,
 }
 
 /// Reads and checks a configuration file.
@@ -375,7 +297,7 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     let cores: CoresConfig = document.section("cores");
     let listen: ListenConfig = document.section("listen");
     let journal = document.has("journal").then(|| document.section::<JournalConfig>("journal"));
-    let journal = journal.map(|journal| check_journal(journal, root, &mut document));
+    let journal = journal.map(|journal| journal::check(journal, root, &mut document));
     let models: Vec<ModelConfig> = document.sections("model");
     let models = serving::plan(&models, root, &mut |key, reason| document.wrong(key, reason));
     let profiles = document.has("profiles").then(|| document.section("profiles"));
@@ -405,7 +327,7 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
         statsd::config::plan(&config, root, &mut |key, reason| document.wrong(key, reason))
     });
     let mut gateway = check_gateway(sections, &models, root, &mut document);
-    read_listen(&listen, &mut gateway.limits.connections, &mut document);
+    listen::connections(&listen, &mut gateway.limits.connections, &mut document);
     let machine = std::thread::available_parallelism().map_or(1, usize::from);
     let usual = variable(&mut document, environment::public());
     let usual = usual.unwrap_or_else(|| "127.0.0.1:8080".to_owned());
@@ -476,13 +398,6 @@ fn check_gateway(
     gateway
 }
 
-/// What `[listen]` says about the connections of clients.
-fn read_listen(listen: &ListenConfig, limits: &mut chassis::Limits, document: &mut Document<'_>) {
-    let (trusted, headers) = (listen.trusted.as_deref(), listen.trusted_headers.as_deref());
-    limits.underscores = underscores(listen.underscores.as_deref(), document);
-    limits.trusted = trusted::proxies(trusted, headers, document);
-}
-
 fn umask_of(document: &mut Document<'_>) -> Umask {
     let text: Option<String> = document.section("umask");
     let read = text.map_or(Ok(Umask::default()), |text| Umask::parse(&text));
@@ -490,17 +405,6 @@ fn umask_of(document: &mut Document<'_>) -> Umask {
         document.wrong("umask", reason);
         Umask::default()
     })
-}
-
-fn underscores(text: Option<&str>, document: &mut Document<'_>) -> Underscores {
-    match text {
-        None | Some("drop") => Underscores::Drop,
-        Some("keep") => Underscores::Keep,
-        Some(other) => {
-            document.wrong("listen.underscores", format!("`{other}` is none of drop, keep"));
-            Underscores::Drop
-        }
-    }
 }
 
 /// Pools of workers, and the upstreams that they answer for.
@@ -598,102 +502,4 @@ fn check_reads(
         let reason = "profiles are built from the journal: add [journal], or a `query`";
         document.wrong("profiles.every", reason);
     }
-}
-
-fn check_journal(config: JournalConfig, root: &Path, document: &mut Document<'_>) -> JournalPlan {
-    let sync = match config.sync.as_deref() {
-        Some("always") => Sync::Always,
-        Some(text) if !text.starts_with(|first: char| first.is_ascii_digit()) => {
-            let reason = format!("`{text}` is neither `always` nor a length of time such as `1s`");
-            document.wrong("journal.sync", reason);
-            Sync::Always
-        }
-        _ => {
-            let interval = value(document, ("journal.sync", config.sync), Span::above_zero);
-            Sync::Interval(interval.unwrap_or(Duration::from_secs(1)))
-        }
-    };
-    let keep = config.keep.unwrap_or_default();
-    let age = value(document, ("journal.keep.age", keep.age), Span::above_zero);
-    let age = age.unwrap_or(Duration::from_secs(14 * 86_400));
-    let bytes = value(document, ("journal.keep.bytes", keep.bytes), ByteSize::above_zero);
-    let bytes = bytes.unwrap_or(20_000_000_000);
-    let on_full = match config.on_full.as_deref() {
-        None | Some("serve") => OnFull::Serve,
-        Some("refuse") => OnFull::Refuse,
-        Some(other) => {
-            document.wrong("journal.on_full", format!("`{other}` is none of serve, refuse"));
-            OnFull::Serve
-        }
-    };
-    let truncate_ip = match config.client_ip.as_deref() {
-        None | Some("full") => false,
-        Some("truncate") => true,
-        Some(other) => {
-            document.wrong("journal.client_ip", format!("`{other}` is none of full, truncate"));
-            false
-        }
-    };
-    let user_key = match (config.user.as_deref(), config.user_key) {
-        (None | Some("plain"), None) => None,
-        (Some("hash"), Some(key)) if !key.trim().is_empty() => Some(key),
-        (Some("hash"), Some(_)) => {
-            document.wrong("journal.user_key", "is empty; write a secret of random characters");
-            None
-        }
-        (Some("hash"), None) => {
-            document.wrong("journal.user", "`hash` needs a secret `user_key`");
-            None
-        }
-        (None | Some("plain"), Some(_)) => {
-            document.wrong("journal.user_key", "goes with `user = \"hash\"`");
-            None
-        }
-        (Some(other), _) => {
-            document.wrong("journal.user", format!("`{other}` is none of plain, hash"));
-            None
-        }
-    };
-    let dir = root.join(config.dir.as_deref().unwrap_or("data/journal"));
-    let segment = ("journal.segment_bytes_max", config.segment_bytes_max);
-    let segment = value(document, segment, ByteSize::above_zero);
-    let mut options = journal::Options::new(dir);
-    options.sync = sync;
-    options.keep = Keep { age, bytes };
-    options.on_full = on_full;
-    options.segment_bytes_max = segment.unwrap_or(64_000_000);
-    let names = config.redact.unwrap_or_else(|| recorded::NAMES.map(str::to_owned).to_vec());
-    let redaction = Redaction::new(&names, user_key.is_some());
-    JournalPlan { options, truncate_ip, user_key, redaction }
-}
-
-fn address(
-    document: &mut Document<'_>,
-    key: &str,
-    text: Option<String>,
-    default: &str,
-) -> SocketAddr {
-    let text = text.unwrap_or_else(|| default.to_owned());
-    text.parse().unwrap_or_else(|_| {
-        document.wrong(key, format!("`{text}` is no address; write IP:PORT, such as {default}"));
-        SocketAddr::from(([127, 0, 0, 1], 0))
-    })
-}
-
-/// Returns what a variable of the environment says; one that cannot be read is a problem.
-fn variable<T>(
-    document: &mut Document<'_>,
-    read: Result<Option<T>, environment::Unreadable>,
-) -> Option<T> {
-    read.map_err(|error| document.wrong(error.name, error.to_string())).ok().flatten()
-}
-
-/// Returns what `read` makes of a text. `Span` and `ByteSize` read with 0 (`or_zero`) or without it
-/// (`above_zero`).
-fn value<T, E: Display>(
-    document: &mut Document<'_>,
-    (key, text): (&str, Option<String>),
-    read: fn(&str) -> Result<T, E>,
-) -> Option<T> {
-    read(&text?).map_err(|error| document.wrong(key, error.to_string())).ok()
 }
