@@ -1,12 +1,13 @@
 #!/bin/sh
-# try.sh PACKAGE DIR: installs a package on a clean Debian that systemd runs, uses it, upgrades it,
-# removes and purges it. `cargo xtask package try` calls it, as root.
+# try.sh PACKAGE WHEEL DIR: installs a package on a clean Debian that systemd runs, uses it,
+# upgrades it, removes and purges it; then the wheel, and its demo in an empty directory.
+# `cargo xtask package try` calls it, as root.
 #
 # The Debian is kept in DIR/debian, and a copy of it is used. Its systemd is the first process of
 # namespaces of its own, without a network, and nothing of it outlives this script.
 set -eu
 
-package=$1 dir=$2
+package=$1 wheel=$2 dir=$3
 here=$(cd "$(dirname "$0")" && pwd)
 root=$dir/root
 [ "$(id -u)" = 0 ] || {
@@ -20,16 +21,18 @@ command -v debootstrap >/dev/null || {
 }
 
 mkdir -p "$dir"
-if [ ! -e "$dir/debian/made" ]; then
+added=systemd,systemd-sysv,python3,python3-venv
+if [ "$(cat "$dir/debian/made" 2>/dev/null)" != "$added" ]; then
     rm -rf "$dir/debian"
-    debootstrap --variant=minbase --include=systemd,systemd-sysv,python3 bookworm "$dir/debian" \
-        >"$dir/debootstrap.log"
-    touch "$dir/debian/made"
+    debootstrap --variant=minbase --include=$added bookworm "$dir/debian" >"$dir/debootstrap.log"
+    echo "$added" >"$dir/debian/made"
 fi
 rm -rf "$root"
 cp -a --reflink=auto "$dir/debian" "$root"
 cp "$package" "$root/package.deb"
 cp -r "$here/trial" "$root/trial"
+# pip reads a wheel's name.
+cp "$wheel" "$root/trial/"
 
 # A control group of its own, in which systemd makes those of its services.
 unified=$(grep -o ' /[^ ]* [^-]* - cgroup2 ' /proc/self/mountinfo | head -n 1 | cut -d ' ' -f 2)
@@ -67,3 +70,4 @@ until [ -n "$first" ] && within systemctl is-system-running >/dev/null 2>&1; do
     first=$(cat "/proc/$machine/task/$machine/children" 2>/dev/null | tr -d ' ')
 done
 within sh /trial/steps.sh
+within sh /trial/wheel.sh

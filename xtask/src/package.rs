@@ -70,11 +70,14 @@ pub(crate) fn by_script(name: &str, arguments: &[&str]) -> Result<()> {
     execute(&mut python)
 }
 
-/// Makes the Debian package, and tries it.
+/// Makes the Debian package and the wheel, and tries both.
 pub(crate) fn try_out(arguments: &[&str]) -> Result<()> {
-    let package = build(&read(arguments)?)?;
+    let options = read(arguments)?;
+    let package = build(&options)?;
+    by_script("wheel.py", arguments)?;
+    let wheel = made(&options.dir(), &format!("tidegate-{}-", version()?), ".whl")?;
     let mut trial = script("try.sh");
-    execute(trial.arg(package).arg(root().join(TRIAL)))
+    execute(trial.arg(package).arg(wheel).arg(root().join(TRIAL)))
 }
 
 fn read(arguments: &[&str]) -> Result<PackageOptions> {
@@ -96,13 +99,19 @@ fn build(options: &PackageOptions) -> Result<PathBuf> {
     let ((binary, dir), version) = (options.places()?, version()?);
     let level = LEVELS[usize::from(options.quick)];
     execute(script("build.sh").arg(binary).arg(&dir).args([&version, level]))?;
-    let of_version = format!("tidegate_{version}_");
-    let mut packages = fs::read_dir(&dir)?.filter_map(|entry| Some(entry.ok()?.path()));
-    let is_ours = |package: &PathBuf| {
-        let name = package.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        name.starts_with(&of_version) && name.ends_with(".deb")
+    made(&dir, &format!("tidegate_{version}_"), ".deb")
+}
+
+/// The newest file with such a name: others may be left of an older glibc.
+fn made(dir: &Path, beginning: &str, end: &str) -> Result<PathBuf> {
+    let paths = fs::read_dir(dir)?.filter_map(|entry| Some(entry.ok()?.path()));
+    let is_ours = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.starts_with(beginning) && name.ends_with(end)
     };
-    packages.find(is_ours).context("no package was made")
+    let newest =
+        paths.filter(is_ours).max_by_key(|path| path.metadata().and_then(|it| it.modified()).ok());
+    newest.context("no package was made")
 }
 
 fn absolute(path: &Path) -> Result<PathBuf> {

@@ -1,40 +1,21 @@
-# steps.sh: the trial itself, run on the Debian with the package in /package.deb.
+# steps.sh: the trial of the package, run on the Debian with it in /package.deb.
 set -eu
-
-step() { echo "--- $1"; }
-fail() {
-    echo "error: $1" >&2
-    systemctl --no-pager status 'tidegate*' >&2 || true
-    journalctl --no-pager -n 40 >&2 || true
-    exit 1
-}
-# until_true WHAT COMMAND…: waits for something that a service does by itself.
-until_true() {
-    what=$1 tries=0
-    shift
-    until "$@"; do
-        tries=$((tries + 1))
-        [ $tries -lt 300 ] || fail "waited in vain for $what"
-        sleep 0.1
-    done
-}
-ask() { python3 /trial/ask.py "$@"; }
-# expect WANTED PORT PATH [TOKEN]: an answer begins with these words.
-expect() {
-    wanted=$1
-    shift
-    answer=$(ask "$@") || fail "no answer at $*"
-    case $answer in "$wanted"*) ;; *) fail "wanted '$wanted' of $*, got '$answer'" ;; esac
-}
-property() { systemctl show --property "$1" --value "${2:-tidegate}"; }
+. /trial/common.sh
 
 step "a fresh installation serves"
+python3 -m http.server --bind 127.0.0.1 --directory /trial 9000 >/dev/null 2>&1 &
+upstream=$!
+until_true "an upstream" ask 9000 /
+begun=$(now)
 dpkg -i /package.deb
 [ "$(systemctl is-enabled tidegate)" = enabled ] || fail "tidegate is not enabled"
 [ "$(systemctl is-active tidegate)" = active ] || fail "tidegate does not run"
 [ "$(systemctl is-enabled tidegate.socket || true)" = disabled ] || fail "the socket is enabled"
+expect 200 8080 /
+took "from the package to the first answer" "$begun"
 expect 200 8081 /status
-expect 50 8080 /
+kill $upstream
+expect 50 8080 /never-asked
 [ "$(stat -c %U:%a /var/lib/tidegate)" = tidegate:750 ] || fail "data are not tidegate's own"
 [ "$(stat -c %U:%a /etc/tidegate/credentials)" = root:700 ] || fail "credentials are not root's"
 [ -d /var/lib/tidegate/data/journal ] || fail "there is no journal"
