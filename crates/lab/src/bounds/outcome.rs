@@ -44,7 +44,7 @@ pub struct BoundOutcome {
     pub of: String,
     /// What became of it.
     pub state: BoundState,
-    /// What was measured, in the unit of the bound; absent without a call.
+    /// What was measured; absent where the calls give no figure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<f64>,
     /// 95 % interval of it, an end absent where the sample is too small for it.

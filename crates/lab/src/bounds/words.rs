@@ -23,6 +23,9 @@ pub(super) fn sentence(
     let Some(measured) = outcome.measured else {
         let reason = match bound.measure {
             BoundMeasure::Slower => "a comparison needs calls on both sides, not all of 0 ms",
+            BoundMeasure::Stddev if !sample.times.is_empty() => {
+                "a standard deviation needs two calls"
+            }
             _ => "no call succeeded",
         };
         return format!("`{}`{whose} cannot be told: {reason}.", bound.text);
