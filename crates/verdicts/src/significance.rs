@@ -3,8 +3,8 @@
 //!
 //! Plain constants: `distribution`, `steps` and `attributes` decide by them, and `verdict.rs`
 //! states them. A change alters what is said, and the tables of `docs/lab/trust.md` must then be
-//! counted again. `calibration` counts the rates of combs, humps and clocks; those of steps and
-//! attributes are nominal only.
+//! counted again. `calibration` counts the rates of combs, humps, clocks, signals, switches and
+//! changes, and `steps/tests.rs` that of steps. Those of cores and attributes are nominal only.
 //! Never here: figures of one test, which stand beside it (`comb.rs` has the p-value of the other
 //! half, `count_tests.rs` its tables). Nor settings: a rate that a user may change is a rate that
 //! nobody has counted.
