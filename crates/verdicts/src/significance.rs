@@ -9,7 +9,8 @@
 //! half, `count_tests.rs` its tables). Nor settings: a rate that a user may change is a rate that
 //! nobody has counted.
 
-/// How often "quantised" is said of a sample without a comb, at most, nominally.
+/// How often "quantised" is said of a sample without a comb for the pattern of its places, at most,
+/// nominally. The searches behind take parts of it each (`distribution/quantised.rs`).
 pub(crate) const COMB_FALSE_ALARM_RATE: f64 = 0.005;
 /// Draws for the p-value of a comb at most.
 pub(crate) const COMB_DRAWS: u32 = 1999;
