@@ -77,6 +77,17 @@ fn mean_and_greatest_are_of_these_calls() {
 }
 
 #[test]
+fn the_greatest_is_said_to_be_of_all_calls_that_it_is_of() {
+    let ten = times(10);
+    // Three of the times are of runs that failed; a load keeps ten of a thousand.
+    for (succeeded, calls) in [(7, "of 10 calls"), (1_000, "of 1,000 calls")] {
+        let sample = BoundSample { succeeded, ..sample(&ten, 0) };
+        let sentence = judged("max > 1s", &sample).sentence;
+        assert!(sentence.contains(calls), "{sentence}");
+    }
+}
+
+#[test]
 fn a_standard_deviation_is_of_two_calls_or_more_and_has_no_interval() {
     let ten = times(10);
     let over = judged("stddev > 3ms", &sample(&ten, 0));
