@@ -10,6 +10,7 @@
 //! | a quantile | by order statistics | the interval has an upper end: 368 calls for p99 |
 //! | `errors` | exact (Clopper and Pearson, 1934) | as many; a bound of 0 always |
 //! | `mean` | none, but a standard error | two calls |
+//! | `stddev` | none: the few slowest calls decide it | two calls |
 //! | `max` | none: it is of these calls | one call |
 //! | `slower` | that of the change | half of it is at most the distance to the bound |
 //!
@@ -20,7 +21,7 @@ mod expression;
 mod outcome;
 mod words;
 
-use verdicts::{RelativeChange, share_bounds};
+use verdicts::{RelativeChange, Sorted, share_bounds};
 
 pub use expression::{BoundError, FailBound};
 pub use outcome::{BoundOutcome, BoundSample, BoundState};
@@ -90,12 +91,8 @@ impl FailBound {
                     calls_needed: needed.filter(|calls| (times.len() as u64) < *calls),
                 }
             }
-            BoundMeasure::Mean => {
-                let is_too_small = times.len() < 2;
-                let calls_needed = is_too_small.then_some(2);
-                let value = of_times(times.mean());
-                Measured { value, is_too_small, calls_needed, ..Measured::default() }
-            }
+            BoundMeasure::Mean => of_two(times, of_times(times.mean())),
+            BoundMeasure::Stddev => of_two(times, (times.len() > 1).then(|| times.deviation())),
             BoundMeasure::Max => Measured { value: of_times(sample.max_ms), ..Measured::default() },
             BoundMeasure::Errors => self.errors(sample),
             BoundMeasure::Slower => {
@@ -138,6 +135,13 @@ impl FailBound {
             calls_needed: None,
         }
     }
+}
+
+/// What two calls are enough for.
+fn of_two(times: &Sorted, value: Option<f64>) -> Measured {
+    let is_too_small = times.len() < 2;
+    let calls_needed = is_too_small.then_some(2);
+    Measured { value, is_too_small, calls_needed, ..Measured::default() }
 }
 
 /// How many calls a quantile needs for an upper end of its 95 % interval: one of them has to be

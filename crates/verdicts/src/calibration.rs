@@ -2,11 +2,13 @@
 //!
 //! It counts false alarms on samples without a comb, combs that are found, and intervals that hold
 //! the true quantum. `clocks.rs` counts "locked", `modes.rs` "multimodal", `handlers.rs` the
-//! intervals of steps, `hosts.rs` signals, `switches.rs` experiments. `examples/calibrate.rs`
-//! prints the tables of `docs/lab/trust.md`, by the names and in the order of `ALL`.
+//! intervals of steps, `hosts.rs` signals, `switches.rs` experiments, `drifts.rs` changes, and
+//! `truth.rs` whole verdicts. `examples/calibrate.rs` prints tables of `docs/lab/trust.md`, by the
+//! names and in the order of `ALL`. The other examples print tables of signals, changes and truth.
 //! Invariant: samples are drawn from seeds that are fixed here, so one platform makes a table again
-//! to the digit. The place of a variant, the sizes and the order of draws choose its samples: new
-//! variants go last. Verdicts draw from seeds of their own: the number of the sample.
+//! to the digit. `hosts.rs`, `drifts.rs` and `truth.rs` take the caller's seed. The place of a
+//! variant, the sizes and the order of draws choose its samples: new variants go last. Verdicts
+//! draw from seeds of their own: the number of the sample.
 //! A count is of the comb search alone, without bursts and modes; a quantum is found if it is
 //! within 3 %. [`SIZES`] are those of humps and clocks, too, and stand in the headings of the
 //! example and of docs/lab/trust.md.

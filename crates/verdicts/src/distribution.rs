@@ -1,13 +1,13 @@
 //! Decides how the times of calls are distributed: quantised, with several modes, or with one.
 //!
 //! [`judge`] does this in order. What cannot be judged is `Unclear`; the steps of the recorder are
-//! found and dithered away. Then combs are searched for: linear ones among all calls and among the
-//! slow ones, geometric ones where there is none or one with holes. Without a comb there are modes,
-//! and perhaps, behind them, a clock that calls end with. `bench/src/rows/lab/verdict.rs` reads the
-//! first verdict. Other functions give `calibration` one search alone.
-//! Invariant: the three searches share a nominal false-alarm rate of one in two hundred
-//! (`significance.rs`). The same series and seed give the same verdict.
-//! `comb.rs` and `geometric.rs` search for combs, `modes.rs` for humps, `phase_lock.rs` for clocks.
+//! found and dithered away. Then combs are searched for in several ways (`quantised.rs`). Without a
+//! comb there are modes or fixed places, and perhaps, behind them, a clock that calls end with.
+//! `bench/src/rows/lab/verdict.rs` reads the first verdict. Other functions give `calibration` one
+//! search alone.
+//! Invariant: the same series and seed give the same verdict.
+//! `quantised.rs` searches for combs, `modes.rs` for humps, `fixed.rs` for fixed places,
+//! `phase_lock.rs` for clocks.
 //! Callers take one call of each burst first (`bursts.rs`).
 //! After a change here or in a module below, `examples/calibrate.rs` counts combs, humps and clocks
 //! again for docs/lab/trust.md. Draws of one seed are numbered: 0 here, 1 and 2 `comb.rs`, 3

@@ -20,8 +20,8 @@
 //!
 //! A [`Verdict`] of an effect has a 95 % interval, and a p-value where a null was tested.
 //! [`Verdict::Excess`] tests none, and [`Verdict::Unclear`] gives a reason only. [`calibration`]
-//! counts false alarms of combs, humps and clocks, and intervals of quanta and steps; it does not
-//! count attributes.
+//! counts false alarms of combs, humps, clocks, signals, switches and changes, and intervals of
+//! quanta and steps; it does not count attributes.
 //! Invariant: no clock and no entropy; the same series and seed give the same verdict on one
 //! platform. (`ln` and `exp` may round otherwise on another.)
 //!

@@ -3,13 +3,14 @@
 //!
 //! Plain constants: `distribution`, `steps` and `attributes` decide by them, and `verdict.rs`
 //! states them. A change alters what is said, and the tables of `docs/lab/trust.md` must then be
-//! counted again. `calibration` counts the rates of combs, humps and clocks; those of steps and
-//! attributes are nominal only.
+//! counted again. `calibration` counts the rates of combs, humps, clocks, signals, switches and
+//! changes, and `steps/tests.rs` that of steps. Those of cores and attributes are nominal only.
 //! Never here: figures of one test, which stand beside it (`comb.rs` has the p-value of the other
 //! half, `count_tests.rs` its tables). Nor settings: a rate that a user may change is a rate that
 //! nobody has counted.
 
-/// How often "quantised" is said of a sample without a comb, at most, nominally.
+/// How often "quantised" is said of a sample without a comb for the pattern of its places, at most,
+/// nominally. The searches behind take parts of it each (`distribution/quantised.rs`).
 pub(crate) const COMB_FALSE_ALARM_RATE: f64 = 0.005;
 /// Draws for the p-value of a comb at most.
 pub(crate) const COMB_DRAWS: u32 = 1999;

@@ -117,7 +117,7 @@ pub struct Quantised {
     /// What the comb stands on.
     #[serde(flatten)]
     pub evidence: CombEvidence,
-    /// Where it was found: `all` calls or the `tail` of slow ones.
+    /// Of which calls it is: the `tail` of slow ones above a base, or `all`.
     pub within: String,
     /// Whether the calls also end in step with a clock of this period: false says that the timer
     /// starts with the call. Absent when the times of the calls are not known.

@@ -2,8 +2,8 @@
 //!
 //! Invariant: a bound that was read can be judged: its limit has the unit of its measure. A
 //! refusal names the column in characters, from 1, and the grammar.
-//! Times are read by [`stdx::Span`]. What a bound means is in `bounds.rs`; the grammar also stands
-//! in docs/lab/fail-if.md and in the help of the binary.
+//! Times are read by [`stdx::Span`]. What a bound means is in `bounds.rs`. The grammar also stands
+//! in docs/lab/fail-if.md and in two helps of the binary (`cli/lab/fail_if.rs`, `cli/lab/load.rs`).
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,8 +11,8 @@ use std::str::FromStr;
 use stdx::Span;
 
 /// The grammar, as a refusal shows it.
-const GRAMMAR: &str = "write MEASURE > LIMIT, such as `p99 > 50ms`, `mean > 10ms`, `max > 1s`, \
-                       `errors > 1%`, `errors > 0` or `slower > 5%`";
+const GRAMMAR: &str = "write MEASURE > LIMIT, such as `p99 > 50ms`, `mean > 10ms`, \
+                       `stddev > 20ms`, `max > 1s`, `errors > 1%`, `errors > 0` or `slower > 5%`";
 
 /// A condition under which a command fails.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +31,8 @@ pub(super) enum BoundMeasure {
     /// A quantile of the calls that succeeded, between 0 and 1.
     Quantile(f64),
     Mean,
+    /// The standard deviation, with n − 1.
+    Stddev,
     Max,
     /// Calls that failed.
     Errors,
@@ -103,6 +105,7 @@ fn measure(name: &str) -> Result<BoundMeasure, String> {
     };
     Ok(match name {
         "mean" => BoundMeasure::Mean,
+        "stddev" => BoundMeasure::Stddev,
         "max" => BoundMeasure::Max,
         "errors" => BoundMeasure::Errors,
         "slower" => BoundMeasure::Slower,
@@ -130,7 +133,10 @@ fn limit(measure: BoundMeasure, text: &str) -> Result<BoundLimit, String> {
             })
         }
         BoundMeasure::Slower => share().ok_or_else(|| format!("`{text}` is no share, such as 5%")),
-        BoundMeasure::Quantile(_) | BoundMeasure::Mean | BoundMeasure::Max => {
+        BoundMeasure::Quantile(_)
+        | BoundMeasure::Mean
+        | BoundMeasure::Stddev
+        | BoundMeasure::Max => {
             let span = text.parse::<Span>().ok().filter(|_| text != "0");
             let span = span.ok_or_else(|| {
                 format!("`{text}` is no length of time, such as 50ms, 1500us or 2s")

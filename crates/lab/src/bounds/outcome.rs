@@ -10,11 +10,12 @@ use verdicts::{RelativeChange, Sorted};
 pub struct BoundSample<'a> {
     /// What was measured, for the sentence; empty where there is only one.
     pub name: &'a str,
-    /// Milliseconds of the calls that succeeded.
+    /// Milliseconds of calls: of a load those of its sample, of a benchmark all runs, of a log
+    /// answers of 5xx, too.
     pub times: &'a Sorted,
-    /// Milliseconds of the slowest of all calls, kept or not.
+    /// Milliseconds of the slowest call, in the sample or not.
     pub max_ms: f64,
-    /// Calls that succeeded, kept or not.
+    /// Calls that succeeded, in the sample or not.
     pub succeeded: u64,
     /// Calls that failed.
     pub failed: u64,
@@ -44,7 +45,7 @@ pub struct BoundOutcome {
     pub of: String,
     /// What became of it.
     pub state: BoundState,
-    /// What was measured, in the unit of the bound; absent without a call.
+    /// What was measured; absent where the calls give no figure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<f64>,
     /// 95 % interval of it, an end absent where the sample is too small for it.

@@ -77,6 +77,29 @@ fn mean_and_greatest_are_of_these_calls() {
 }
 
 #[test]
+fn the_greatest_is_said_to_be_of_all_calls_that_it_is_of() {
+    let ten = times(10);
+    // Three of the times are of runs that failed; a load keeps ten of a thousand.
+    for (succeeded, calls) in [(7, "of 10 calls"), (1_000, "of 1,000 calls")] {
+        let sample = BoundSample { succeeded, ..sample(&ten, 0) };
+        let sentence = judged("max > 1s", &sample).sentence;
+        assert!(sentence.contains(calls), "{sentence}");
+    }
+}
+
+#[test]
+fn a_standard_deviation_is_of_two_calls_or_more_and_has_no_interval() {
+    let ten = times(10);
+    let over = judged("stddev > 3ms", &sample(&ten, 0));
+    assert_eq!((over.state, over.ci), (BoundState::Exceeded, [None, None]));
+    assert_eq!(over.sentence, "`stddev > 3ms` is exceeded: stddev is 3.03 ms, of 10 calls.");
+    assert_eq!(judged("stddev > 4ms", &sample(&ten, 0)).state, BoundState::Kept);
+    let one = judged("stddev > 4ms", &sample(&times(1), 0));
+    assert_eq!((one.state, one.measured, one.calls_needed), (BoundState::Unclear, None, Some(2)));
+    assert!(one.sentence.ends_with("cannot be told: a standard deviation needs two calls."));
+}
+
+#[test]
 fn errors_are_a_share_of_all_calls_or_a_number() {
     let times = times(990);
     let ten = sample(&times, 10);
@@ -121,7 +144,9 @@ fn slower_is_told_of_a_comparison_that_is_fine_enough() {
 #[test]
 fn without_a_call_nothing_can_be_told() {
     let none = Sorted::default();
-    for bound in ["p50 > 1ms", "mean > 1ms", "max > 1ms", "errors > 1%", "slower > 5%"] {
+    for bound in
+        ["p50 > 1ms", "mean > 1ms", "stddev > 1ms", "max > 1ms", "errors > 1%", "slower > 5%"]
+    {
         let outcome = judged(bound, &sample(&none, 0));
         assert_eq!((outcome.state, outcome.measured), (BoundState::Unclear, None), "{bound}");
     }

@@ -23,6 +23,9 @@ pub(super) fn sentence(
     let Some(measured) = outcome.measured else {
         let reason = match bound.measure {
             BoundMeasure::Slower => "a comparison needs calls on both sides, not all of 0 ms",
+            BoundMeasure::Stddev if !sample.times.is_empty() => {
+                "a standard deviation needs two calls"
+            }
             _ => "no call succeeded",
         };
         return format!("`{}`{whose} cannot be told: {reason}.", bound.text);
@@ -99,7 +102,8 @@ fn error(bound: &FailBound, sample: &BoundSample<'_>) -> String {
 fn calls(bound: &FailBound, sample: &BoundSample<'_>) -> String {
     let calls = match bound.measure {
         BoundMeasure::Errors => sample.succeeded + sample.failed,
-        BoundMeasure::Max => sample.succeeded,
+        // A load keeps a sample; runs and answers that failed are among the times of others.
+        BoundMeasure::Max => sample.succeeded.max(sample.times.len() as u64),
         _ => sample.times.len() as u64,
     };
     of(calls, "call", "calls")

@@ -1,8 +1,10 @@
 //! Holds what a reader takes of a file, and how strictly.
 //!
-//! Plain data. Invariant: a call lies in the time asked for when it began there, the end excluded.
-//! `rows.rs` and `import.rs` ask; calls whose beginning is not known since the Unix epoch are
-//! taken.
+//! Plain data, which `lab/report/source.rs` of the binary fills in.
+//! Invariant: a call lies in the time asked for when it began there, the end excluded. `rows.rs`
+//! and `import.rs` ask by `include`, and `watch/recording.rs` by the times in its statements.
+//! Where a beginning is not known since the Unix epoch, `rows.rs` refuses the file; `import.rs`
+//! takes all calls of such a session file.
 
 use exchange::Filter;
 

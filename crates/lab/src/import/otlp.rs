@@ -10,7 +10,8 @@
 //! Bound: spans deeper than 100 count for their ancestor there, and names beyond 64 for the step
 //! `other`.
 //! Failure: each span whose parent is not in the file counts as a failed call. A span that ends
-//! before it begins is a bad row; so its children lack their parent.
+//! before it begins is a bad row; so its children lack their parent. Spans that are each other's
+//! ancestors have no root, and are passed over.
 //!
 //! Refuses: protobuf. The status of a span is not looked at.
 

@@ -1,6 +1,6 @@
 //! Collects rows, failures and notes, and makes the columns of a series of them.
 //!
-//! Every format but session files ends here. Attributes whose texts are all numbers, or empty,
+//! Every format but session files ends here. Attributes whose texts are all numbers, `-` or empty
 //! become numbers.
 //! Invariant: a row goes in whole or not at all; its durations are finite and not negative. Times
 //! are kept only when every row has one, and count from the earliest. Of an attribute with more
@@ -11,7 +11,7 @@
 //! Failure: a bad row is counted by its reason, and the first five are noted; when strict it is an
 //! error. The page docs/lab/report-inputs.md has the number and the form. Rows outside the time
 //! asked for, or held back by the filter, are counted in notes. Without a good row, any bad one is
-//! an error; so is a file without calls.
+//! an error; so is a file without calls. So is a time asked for where rows have no date.
 //! How a file reads is in the modules beside this one; a session file is checked in
 //! `session_file.rs`.
 
@@ -28,7 +28,7 @@ use super::server_timing;
 const NAMES_MAX: usize = 1 << 16;
 /// Bad rows that are named in notes.
 const PLACES_MAX: usize = 5;
-/// Columns that a message has for where something is, and for what was found there.
+/// Columns on a screen that a message has for where something is, and for what was found there.
 const PLACE_MAX: usize = 200;
 const FOUND_MAX: usize = 60;
 /// What stands for texts beyond [`NAMES_MAX`].
@@ -39,7 +39,8 @@ const OTHER: &str = "(other)";
 pub(super) struct CallRow<'a> {
     /// Milliseconds in all.
     pub total_ms: f64,
-    /// Milliseconds since the Unix epoch, or since whatever `has_epoch` of [`SeriesBuilder`] says.
+    /// Milliseconds since the Unix epoch, or since something else: `has_epoch` of
+    /// [`SeriesBuilder`] tells which.
     pub began_ms: Option<f64>,
     /// Steps, in milliseconds. The same name again adds to it.
     pub phases: Vec<(&'a str, f64)>,
@@ -216,7 +217,8 @@ impl<'a> SeriesBuilder<'a> {
     /// Returns the columns as a series.
     ///
     /// # Errors
-    /// `File` when there were no rows, or all are bad.
+    /// `File` when there were no rows, or all are bad; or when a time is asked for and rows have no
+    /// date.
     pub(super) fn into_series(mut self) -> Result<Series, LabError> {
         let calls = self.total_ms.len();
         if calls == 0 && self.bad > 0 {

@@ -83,21 +83,14 @@ impl Beside {
         // Of the host before those of single programs.
         let mut looks: Vec<_> = self.signals.iter().filter(|it| it.is_ruled_out()).collect();
         looks.sort_by_key(|it| it.is_program);
-        let mut names: Vec<String> = looks.iter().map(|it| format!("`{}`", it.signal)).collect();
-        let more = names.len().saturating_sub(NAMES_MAX);
-        names.truncate(NAMES_MAX);
-        if more > 0 {
-            names.push(format!("{more} more"));
-        }
-        let listed = listed(&names);
-        (!names.is_empty())
-            .then(|| format!("Ruled out, for less than a tenth of the slow calls each: {listed}."))
+        let names = named(looks.iter().map(|it| &*it.signal))?;
+        Some(format!("Ruled out, for less than a tenth of the slow calls each: {names}."))
     }
 
     /// Signals that did not change at all.
     pub(super) fn unchanged(&self) -> Option<String> {
-        let names: Vec<String> = self.constant.iter().map(|name| format!("`{name}`")).collect();
-        (!names.is_empty()).then(|| format!("Nothing at all came up of {}.", listed(&names)))
+        let names = named(self.constant.iter().map(String::as_str))?;
+        Some(format!("Nothing at all came up of {names}."))
     }
 
     /// The signals as a table, those that go together in colour.
@@ -120,6 +113,17 @@ impl Beside {
         }
         if table.is_empty() { String::new() } else { table.render(style) }
     }
+}
+
+/// The first names in a row, and how many more there are; nothing where there is none.
+fn named<'a>(signals: impl Iterator<Item = &'a str>) -> Option<String> {
+    let mut names: Vec<String> = signals.map(|name| format!("`{name}`")).collect();
+    let more = names.len().saturating_sub(NAMES_MAX);
+    names.truncate(NAMES_MAX);
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    (!names.is_empty()).then(|| listed(&names))
 }
 
 /// A signal's figures as texts.

@@ -3,8 +3,8 @@
 //! A file is opened once and read from its beginning each time. Each source knows the fields it
 //! reports by name, and passes over all others.
 //! Sources: pressure stall information (kernel documentation, accounting/psi.rst), proc(5), and
-//! the iostats and NFS pages of the kernel. Times become milliseconds, sectors of 512 bytes and
-//! pages become bytes.
+//! the iostats and NFS pages of the kernel. For softnet_stat it is the kernel's
+//! net/core/net-procfs.c. Times become milliseconds, sectors of 512 bytes and pages become bytes.
 //! Failure: a file that is missing or may not be read is left out with a note. One that cannot be
 //! read any more reports nothing.
 
@@ -38,7 +38,7 @@ struct HostFile {
 
 /// Opens what this host has.
 pub(super) fn sources(notes: &mut Vec<String>) -> Vec<Box<dyn SignalSource>> {
-    let files: [(&str, Reports); 10] = [
+    let files: [(&str, Reports); 11] = [
         ("/proc/pressure/cpu", |text, found| pressure(text, "core", found)),
         ("/proc/pressure/io", |text, found| pressure(text, "disk", found)),
         ("/proc/pressure/memory", |text, found| pressure(text, "memory", found)),
@@ -47,6 +47,7 @@ pub(super) fn sources(notes: &mut Vec<String>) -> Vec<Box<dyn SignalSource>> {
         ("/proc/diskstats", disks),
         ("/proc/net/snmp", |text, found| network(text, found)),
         ("/proc/net/netstat", |text, found| network(text, found)),
+        ("/proc/net/softnet_stat", received_packets),
         ("/proc/self/mountstats", nfs),
         ("/proc/schedstat", run_queues),
     ];
@@ -203,6 +204,17 @@ fn network(text: &str, found: &mut SignalReadings) {
             }
         }
     }
+}
+
+/// What the cores could not take in: packets that found a full queue (`dropped`), and rounds that
+/// ended with packets left (`time_squeeze`). Each core has a line of hexadecimal columns.
+fn received_packets(text: &str, found: &mut SignalReadings) {
+    let sum = |column: usize| -> f64 {
+        let words = text.lines().filter_map(|line| line.split_ascii_whitespace().nth(column));
+        words.filter_map(|word| u32::from_str_radix(word, 16).ok()).map(f64::from).sum()
+    };
+    found.counter("packets dropped at the backlog", "", sum(1));
+    found.counter("network time squeezes", "", sum(2));
 }
 
 /// The operations of every NFS mount, and how long they took (`per-op statistics`).

@@ -7,7 +7,7 @@
 //! process is known by its number and its start, so a number that comes again is another process.
 //! Failure: reads and writes of processes of others need `CAP_SYS_PTRACE`. Without it they are left
 //! out, silently for each, and a note says so once.
-//! SignalSource of the fields: proc(5).
+//! Source of the fields: proc(5).
 
 use std::collections::HashMap;
 use std::fs;

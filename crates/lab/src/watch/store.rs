@@ -171,13 +171,16 @@ impl WatchStore {
         let at_unix_ms = self.origin_unix_ms + (block.first * INTERVAL_NS) as f64 / 1e6;
         let mut deltas = Vec::new();
         for (column, signal) in block.columns.iter().zip(&block.signals) {
-            let Some(signal) = signal.as_ref().filter(|_| column.iter().any(|it| *it != 0.0))
-            else {
-                continue;
-            };
-            let Ok(signal) = self.signal(signal) else {
-                self.lost += 1;
-                continue;
+            let Some(signal) = signal else { continue };
+            let has_grown = column.iter().any(|it| *it != 0.0);
+            // One that was looked at and never grew has a name, too: a report says so.
+            let signal = match self.signal(signal) {
+                Ok(signal) if has_grown => signal,
+                Ok(_) => continue,
+                Err(_) => {
+                    self.lost += u64::from(has_grown);
+                    continue;
+                }
             };
             push_column(&mut deltas, signal, column);
             let sum: f64 = column.iter().copied().map(f64::from).sum();

@@ -1,9 +1,10 @@
 //! Counts how far "locked" is to be trusted: false alarms on calls without a clock, and ticks
 //! found.
 //!
-//! Calls begin at random, one after the other, at a fixed rate, or in a queue; four kinds of
-//! lengths take turns. A tick of 100 ms is found if the period is within 1 %. Intervals of the
-//! period and the cost of a tick are not counted.
+//! Without a clock calls begin at random, one after the other, at a fixed rate, or in a queue; four
+//! kinds of lengths take turns. Ticks are put into lognormal calls that begin at random. A tick of
+//! 100 ms is found if the period is within 1 %. Intervals of the period and the cost of a tick are
+//! not counted.
 //! Invariant: as in the tables of combs, sets are drawn from seeds fixed here. The place of a
 //! variant and the order of draws choose the samples.
 //! `examples/calibrate.rs` prints the table, docs/lab/trust.md keeps it and says what the calls are
@@ -29,7 +30,7 @@ pub enum Starts {
     Random,
     /// When the last one has ended.
     Closed,
-    /// Every 60 ms, give or take 0.1.
+    /// Every 60 ms, up to 0.1 late.
     Fixed,
     /// At random, and then one at a time: a queue, busy up to five sixths of the time.
     Queued,

@@ -3,8 +3,8 @@
 //!
 //! Calls come at random, twice a second; each set has 40 signals, eight of each kind. In the first
 //! table slow calls know nothing of any. In the second one more signal is behind a part of them.
-//! Invariant: sets are drawn from the caller's seed and their number. The place of a variant and
-//! the order of draws choose the samples.
+//! Invariant: sets are drawn from the seed that the caller gives, their number and the number of
+//! calls. The order of draws chooses the samples; the place of a variant does not.
 //! `examples/signals.rs` prints the tables, docs/lab/trust.md keeps them.
 
 use std::ops::Range;
@@ -16,7 +16,7 @@ use crate::series::Series;
 use crate::signals::{SignalColumn, Signals, signals};
 use crate::split::Split;
 
-/// Numbers of calls.
+/// Numbers of calls of a set.
 pub const HOST_SIZES: [usize; 4] = [120, 500, 2_000, 10_000];
 /// Milliseconds of an interval.
 const INTERVAL_MS: f64 = 100.0;
@@ -121,8 +121,8 @@ impl SlowCalls {
     }
 }
 
-/// Counts how often a signal is found that is behind a part of the slow calls, with bursts of its
-/// own beside.
+/// Counts how often a signal is found that is behind a part of the slow calls: it is high in each
+/// stall, and 0 elsewhere.
 pub fn found_signals(part: f64, seed: u64, calls: usize, sets: Range<u64>) -> FoundSignals {
     let mut counts = FoundSignals::default();
     for set in sets {

@@ -8,7 +8,7 @@
 //! Every draw of the null is scored in the same way; fit and ramps only refuse more. Samples of
 //! more values than the frame has bins are searched and drawn bin by bin.
 //!
-//! `p` is that of this search; `distribution.rs` multiplies it by the number of searches. Combs
+//! `p` is that of this search; `quantised.rs` multiplies it by the number of searches. Combs
 //! that double are in `geometric.rs`, which shares `CONFIRMED_MAX` and has a `HALF_TOOTH_CALLS` of
 //! its own. After a change of method or constants, count combs again (`examples/calibrate.rs`,
 //! docs/lab/trust.md).

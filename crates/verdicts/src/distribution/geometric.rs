@@ -8,8 +8,7 @@
 //! `p_max`, and teeth fitted within 3 % of an octave.
 //!
 //! Unlike `comb.rs` it splits a sample once, and a half needs three teeth whatever was asked for.
-//! It refuses neither bent lines nor ramps. `distribution.rs` says how many teeth, and what is
-//! added.
+//! It refuses neither bent lines nor ramps. `quantised.rs` says how many teeth, and what is added.
 //! After a change count the false alarms of combs again (`examples/calibrate.rs`,
 //! docs/lab/trust.md). No table counts how often such combs are found.
 

@@ -1,13 +1,16 @@
 //! Searches a series for combs in all ways, and puts what is found into a verdict.
 //!
 //! First the places at which calls stand are asked for a pattern (`places.rs`, `patterns.rs`).
-//! When one is found, the other places are asked for a second. Without a pattern, the spectrum
-//! proposes combs that are wide or faint. It looks for linear ones of all calls and of the slow
-//! ones, and for geometric ones. Those, too, must be likelier than places anywhere. The line
-//! through the teeth is then fitted to the calls. Undelayed calls stand at the base, the lowest
-//! place, and are on no tooth.
-//! Invariant: of samples without a comb nominally one in two hundred has a verdict here, over all
-//! searches. The order of the calls counts only where they have times.
+//! When one is found, the other places are asked for a second. Without a pattern, a comb of faint
+//! teeth is looked for (`faint.rs`). Else the spectrum proposes wide ones (`comb.rs`): linear ones
+//! of all calls and of the slow ones. Geometric ones are looked for where none is found, or one
+//! with holes. All of them must be likelier than places anywhere. The line through the teeth is
+//! then fitted to the calls. Undelayed calls stand at the base, and are on no tooth. That is the
+//! lowest place of the comb, or a fuller one below it, or the fast calls where only slow ones were
+//! searched.
+//! Invariant: patterns are judged at one false alarm in two hundred samples, nominally, and each
+//! search behind them at a third of that. What all of them come to is counted, not bounded. The
+//! order of the calls counts only where they have times.
 //!
 //! After a change count combs and planted causes again (`examples/calibrate.rs`,
 //! `examples/truth.rs`, docs/lab/trust.md).
@@ -26,7 +29,9 @@ use crate::series::Series;
 use crate::significance::COMB_FALSE_ALARM_RATE;
 use crate::verdict::{CombEvidence, Quantised};
 
-/// Searches that share it: linear on all calls, linear on the slow ones, geometric.
+/// Parts of [`COMB_FALSE_ALARM_RATE`], of which each search behind the patterns takes one. They are
+/// five: faint, linear of all calls, linear of the slow ones, geometric with and without
+/// [`RETRY_MS`].
 const SEARCHES: f64 = 3.0;
 /// Milliseconds added before looking for SYN retries: 1, 3, 7 s are 2, 4, 8 s less one.
 const RETRY_MS: f64 = 1000.0;
@@ -42,7 +47,7 @@ const FULLER: f64 = 2.5;
 const WITHIN: f64 = 2.0;
 /// A place of this deviation, in quanta, is as wide as a quantum: teeth may stand within it.
 const HIDING: f64 = 0.29;
-/// Part of the calls that stand at fixed places where the spectrum is not asked.
+/// Part of the calls at fixed places above which a comb of the spectrum is not believed.
 const ALL_FIXED: f64 = 0.97;
 /// A base may be so much of a quantum below a whole number of quanta.
 const SHORT: f64 = 0.1;
@@ -276,7 +281,7 @@ impl<'a> CombJudge<'a> {
     }
 
     /// The comb that the spectrum proposes, if there is one. A linear one is preferred unless it
-    /// has holes and a geometric one explains as many calls.
+    /// has holes and a geometric one explains more calls.
     fn by_spectrum(&self) -> Option<Quantised> {
         let p_max = COMB_FALSE_ALARM_RATE / SEARCHES;
         let search = |values: &[f64], floor: f64| {

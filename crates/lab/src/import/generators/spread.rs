@@ -2,13 +2,14 @@
 //!
 //! Invariant: the calls of a step lie evenly between its bounds, so a step with a width makes no
 //! comb. A step without one is a peak: all its calls have one value. Readers make such steps: the
-//! first, rows of one value, and small values of a log.
+//! first, rows of one value, and small values of an interval log.
 //! At most [`CALLS_MAX`] calls are made. Of a larger histogram each step keeps its share, and a
 //! note says so. What rounding takes from one step the next one gets.
-//! Calls come in ascending order, as the steps do. By that, `Report::points` sees that their order
-//! means nothing and draws no line. A call has its duration only: no beginning, no phases, no
-//! attributes.
-//! Readers of histograms (`oha.rs`, `hdr.rs`) give the steps, and note that calls are spread.
+//! Calls come in ascending order, if the steps do. By that, `Report::points` sees of more than
+//! eight that their order means nothing, and draws no line. A call has its duration only: no
+//! beginning, no phases, no attributes.
+//! Readers of histograms (`oha.rs`, `hdr.rs`) give the steps in order, and note that there are no
+//! calls.
 
 use super::super::rows::{CallRow, SeriesBuilder};
 use crate::error::LabError;

@@ -5,8 +5,7 @@
 //! Invariant: each refusal names a command that writes calls, or for wrk their distribution by
 //! wrk2. No file is read here.
 
-/// What a summary has in its first lines, all of it, and what is said of it then. The first that
-/// fits counts.
+/// What a summary has within the head, all of it, and what is said of it then.
 const SUMMARIES: [(&[&str], &str); 6] = [
     (
         &["Summary:", "Success rate:", "Requests/sec:"],

@@ -5,7 +5,8 @@
 //! Invariant: a code from 200 to 399 without an error is a success, as in the report of vegeta
 //! (`lib/results.go`, `lib/metrics.go`). All others are failures, by the code, or by the error
 //! where it is 0.
-//! Failure: a line that does not parse is bad. Binary results are refused by `generators.rs`.
+//! Failure: a line that does not parse is bad. A moment that cannot be read leaves the call without
+//! one, so none counts (`rows.rs`). Binary results are refused by `generators.rs`.
 
 use serde::Deserialize;
 

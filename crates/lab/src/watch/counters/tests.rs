@@ -1,4 +1,4 @@
-//! SignalReadings that grow, fall and appear, levels, and too many names.
+//! Counters that grow, fall and appear, levels, and too many names.
 
 use verdicts::SignalKind;
 

@@ -1,7 +1,9 @@
 //! Texts of /proc, as kernels write them.
 
 use super::super::counters::SignalReadings;
-use super::{ReadAgain, memory, network, nfs, pressure, processors, run_queues, sources};
+use super::{
+    ReadAgain, memory, network, nfs, pressure, processors, received_packets, run_queues, sources,
+};
 
 /// What two texts, one after the other, report.
 fn growth(reports: impl Fn(&str, &mut SignalReadings), texts: [&str; 2]) -> Vec<(String, f64)> {
@@ -84,6 +86,22 @@ fn the_network_is_read_by_the_names_above_the_numbers() {
         named("tcp time-outs", 2.0),
     ];
     assert_eq!(growth(network, [before, after]), expected);
+}
+
+#[test]
+fn packets_that_cores_could_not_take_in_are_summed_over_cores() {
+    let text = |dropped: u32, squeezed: u32| {
+        let rest = "00000000 00000000 00000000";
+        format!(
+            "06455f48 {dropped:08x} {squeezed:08x} {rest}\n\
+             05d96b68 0000000a 00000025 {rest}\n"
+        )
+    };
+    let texts = [text(9, 39), text(31, 42)];
+    let found = growth(received_packets, [&texts[0], &texts[1]]);
+    let expected =
+        [named("packets dropped at the backlog", 22.0), named("network time squeezes", 3.0)];
+    assert_eq!(found, expected);
 }
 
 #[test]

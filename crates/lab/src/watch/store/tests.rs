@@ -75,6 +75,29 @@ fn what_was_kept_is_read_again_with_its_calls() {
 }
 
 #[test]
+fn a_signal_that_never_grew_is_read_again_as_nothing_in_each_interval() {
+    let dir = TempDir::new().expect("a directory");
+    let plan = plan(&dir);
+    let mut store = WatchStore::open(&plan, ORIGIN).expect("a new file");
+    let mut forks = block(0, 1.0);
+    let still = SignalName {
+        name: "cpu stolen".into(),
+        unit: "ms",
+        kind: SignalKind::Sum,
+        is_program: false,
+    };
+    forks.columns.push(vec![0.0; BLOCK]);
+    forks.signals.push(Some(still));
+    store.keep(forks);
+    store.calls(0, Series { total_ms: vec![1.5], began_ms: vec![10.0], ..Series::default() }, 30.0);
+    store.end(ORIGIN + 40.0).expect("written");
+    let found = read_recording(&plan.file, None, &ReadOptions::default()).expect("it is ours");
+    let names: Vec<&str> = found.signals.columns.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["cpu stolen", "forks"]);
+    assert_eq!(found.signals.columns[0].values, vec![0.0; BLOCK]);
+}
+
+#[test]
 fn what_is_too_old_goes_and_so_does_the_oldest_of_too_much() {
     let dir = TempDir::new().expect("a directory");
     let mut plan = plan(&dir);

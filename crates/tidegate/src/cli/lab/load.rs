@@ -107,8 +107,8 @@ pub(crate) struct LoadArgs {
     #[arg(short = 'd', long, value_name = "TEXT")]
     pub body: Option<String>,
 
-    /// End with exit code 3 if this is so: 'p99 > 50ms', 'mean > 10ms', 'max > 1s', 'errors > 1%'.
-    /// With 4 if the calls are too few to tell. May be repeated.
+    /// End with exit code 3 if this is so: 'p99 > 50ms', 'mean > 10ms', 'stddev > 20ms',
+    /// 'max > 1s', 'errors > 1%'. With 4 if the calls are too few to tell. May be repeated.
     #[arg(long, value_name = "BOUND", value_parser = bound)]
     pub fail_if: Vec<FailBound>,
     /// How the report reads.
