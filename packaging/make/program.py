@@ -13,6 +13,8 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+# Debian's packages of tools that are called otherwise.
+PACKAGES = {"readelf": "binutils", "strip": "binutils", "ldd": "libc-bin", "advzip": "advancecomp"}
 # What these tools print is read.
 ENVIRONMENT = os.environ | {"LC_ALL": "C"}
 
@@ -20,7 +22,10 @@ ENVIRONMENT = os.environ | {"LC_ALL": "C"}
 def told_by(*command: str | Path) -> str:
     """What a command prints."""
     if shutil.which(command[0]) is None:
-        raise SystemExit(f"error: `{command[0]}` is missing")
+        package = PACKAGES.get(str(command[0]), str(command[0]))
+        raise SystemExit(
+            f"error: `{command[0]}` is missing; install it with: apt-get install -y {package}"
+        )
     run = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT)
     if run.returncode != 0:
         raise SystemExit(f"error: `{' '.join(map(str, command))}`: {run.stderr.strip()}")

@@ -15,7 +15,7 @@ import zipfile
 from pathlib import Path
 
 import tomllib
-from program import ROOT, libraries, made_at, oldest_glibc, stripped
+from program import ROOT, libraries, made_at, oldest_glibc, stripped, told_by
 
 # What PEP 600 lets a wheel ask for, of all that a program in Rust may need.
 EVERYWHERE = {
@@ -51,7 +51,11 @@ def main() -> None:
     files = package() | {f"{name}.data/scripts/tidegate": (0o755, stripped(binary))}
     files |= about(f"{name}.dist-info", project, tag)
     wheel = folder / f"{name}-{tag}.whl"
-    write(wheel, files, LEVELS["--quick" in sys.argv])
+    is_quick = "--quick" in sys.argv
+    write(wheel, files, LEVELS[is_quick])
+    if not is_quick:
+        # The same format, and 3 % smaller: it tries more ways to say the same.
+        told_by("advzip", "--recompress", "--shrink-normal", wheel)
     print(wheel)
     size = wheel.stat().st_size
     if size > BYTES_AIM:

@@ -5,6 +5,7 @@
 //! Elsewhere: what is in a package, and the trial, which are scripts of `packaging/deb` and
 //! `packaging/make`.
 
+mod portable;
 mod recipe;
 pub(crate) mod reproduce;
 pub(crate) mod sbom;
@@ -135,14 +136,14 @@ fn version() -> Result<String> {
 
 /// Builds the program for others; the commit is in it where the checkout has nothing else.
 fn release() -> Result<PathBuf> {
-    let mut cargo = Command::new("cargo");
-    cargo.args(["build", "--release", "--locked", "--package", "tidegate"]).current_dir(root());
+    let mut cargo = portable::cargo_build()?;
+    cargo.args(["--release", "--locked", "--package", "tidegate"]).current_dir(root());
     if let Some(commit) = commit() {
         cargo.env("TIDEGATE_COMMIT", commit);
     }
     recipe::make_repeatable(&mut cargo, &root())?;
     execute(&mut cargo)?;
-    absolute(&root().join("target/release/tidegate"))
+    absolute(&root().join("target").join(portable::dir("release")).join("tidegate"))
 }
 
 fn commit() -> Option<String> {

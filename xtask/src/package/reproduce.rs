@@ -13,7 +13,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 
 use super::recipe::make_repeatable;
-use super::{commit, sums};
+use super::{commit, portable, sums};
 use crate::checkout::{execute, root};
 
 /// Where the copies are, and each within.
@@ -85,16 +85,15 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 
 fn build(checkout: &Path, what: &Repeated<'_>, commit: Option<&str>) -> Result<PathBuf> {
     let target = checkout.join("target");
-    let mut cargo = Command::new("cargo");
-    cargo.args(["build", "--locked", "--package", what.package, "--profile", what.profile]);
+    let mut cargo = portable::cargo_build()?;
+    cargo.args(["--locked", "--package", what.package, "--profile", what.profile]);
     cargo.arg("--target-dir").arg(&target).current_dir(checkout);
     if let Some(commit) = commit {
         cargo.env("TIDEGATE_COMMIT", commit);
     }
     make_repeatable(&mut cargo, checkout)?;
     execute(&mut cargo)?;
-    let dir = if what.profile == "dev" { "debug" } else { what.profile };
-    Ok(target.join(dir).join(what.package))
+    Ok(target.join(portable::dir(what.profile)).join(what.package))
 }
 
 /// Where two programs begin to differ.
