@@ -69,6 +69,30 @@ cmp /tmp/before.toml /etc/tidegate/tidegate.toml || fail "the configuration was 
 until_true "a worker" answers
 [ -s /var/lib/tidegate/data/events.db ] || fail "data are gone"
 
+step "an upgrade leaves what was stopped, and what runs where the new program refuses the file"
+systemctl stop tidegate
+dpkg -i /package.deb
+[ "$(systemctl is-active tidegate || true)" = inactive ] || fail "what was stopped was started"
+systemctl start tidegate
+until_true "a worker" answers
+echo 'rooot = "x"' >>/etc/tidegate/tidegate.toml
+before=$(property MainPID)
+dpkg -i /package.deb 2>/tmp/said
+grep -q 'was not restarted' /tmp/said || fail "the upgrade does not say that it refuses the file"
+[ "$(property MainPID)" = "$before" ] || fail "the program that ran is gone"
+cp /tmp/before.toml /etc/tidegate/tidegate.toml
+
+step "a port that is taken for a while is waited for"
+systemctl stop tidegate
+python3 -m http.server --bind 127.0.0.1 --directory /trial 8080 >/dev/null 2>&1 &
+holder=$!
+until_true "another server on the port" ask 8080 /
+! systemctl start tidegate 2>/dev/null || fail "the port was not taken"
+tried() { [ "$(property NRestarts)" -ge 6 ]; }
+until_true "six tries" tried
+kill $holder
+until_true "a worker" answers
+
 step "a process that hangs is ended by the watchdog and started again"
 mkdir -p /etc/systemd/system/tidegate.service.d
 printf '[Service]\nWatchdogSec=2\n' >/etc/systemd/system/tidegate.service.d/watchdog.conf
@@ -97,6 +121,21 @@ touch /tmp/done
 wait
 ! grep -q refused /tmp/answers || fail "a connection was refused"
 [ -s /tmp/answers ] || fail "nothing was asked"
+
+step "with the sockets, a wrong configuration keeps connections until it is mended"
+echo 'rooot = "x"' >>/etc/tidegate/tidegate.toml
+! systemctl restart tidegate 2>/dev/null || fail "a wrong configuration was taken"
+for client in 1 2 3 4 5 6 7 8; do ask 8080 / >/tmp/answer.$client 2>&1 & done
+restarts=$(property NRestarts)
+tried() { [ "$(property NRestarts)" -ge $((restarts + 3)) ]; }
+until_true "three more tries" tried
+cp /tmp/before.toml /etc/tidegate/tidegate.toml
+until_true "a worker" answers
+for unit in tidegate.socket tidegate-admin.socket; do
+    [ "$(systemctl is-active $unit)" = active ] || fail "$unit does not listen any more"
+done
+answered() { [ "$(grep -c '^200' /tmp/answer.*  | grep -c ':1$')" = 8 ]; }
+until_true "answers to the clients that waited" answered
 
 step "the other services run by files of their own"
 ! systemctl start tidegate-statsd 2>/dev/null || [ "$(property ActiveState tidegate-statsd)" = inactive ] ||
@@ -131,6 +170,11 @@ dpkg -r tidegate
 [ "$(systemctl is-active tidegate || true)" != active ] || fail "tidegate runs without a package"
 [ -e /etc/tidegate/tidegate.toml ] || fail "the configuration is gone"
 [ -s /var/lib/tidegate/data/events.db ] || fail "data are gone"
+
+step "an installation after a removal serves again"
+dpkg -i /package.deb
+[ "$(systemctl is-active tidegate)" = active ] || fail "tidegate does not run"
+dpkg -r tidegate
 
 step "a purge removes both"
 dpkg -P tidegate

@@ -1,6 +1,6 @@
 //! Builds for an old glibc, so that the program runs on systems that are older than this one.
 //!
-//! zig has a C compiler, a linker, and the symbols of each glibc; cargo-zigbuild has cargo use them.
+//! zig has a C compiler, a linker and the symbols of each glibc. cargo-zigbuild has cargo use them.
 //! Both come from pinned packages, so the compiler of C is the same on every machine.
 //! Elsewhere: paths and times that a build must not have in it (`recipe.rs`).
 

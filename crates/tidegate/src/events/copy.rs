@@ -134,6 +134,7 @@ pub(super) fn sink_file(plan: &Plan, sink: &SinkPlan) -> Option<PathBuf> {
 /// When it is not.
 pub(super) fn delivered(file: PathBuf) -> Result<PathBuf> {
     let shown = file.display();
-    ensure!(file.exists(), "there is no `{shown}` yet: nothing was delivered");
+    let exists = file.try_exists().with_context(|| format!("look for `{shown}`"))?;
+    ensure!(exists, "there is no `{shown}` yet: nothing was delivered");
     Ok(file)
 }
