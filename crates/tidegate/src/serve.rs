@@ -295,7 +295,15 @@ impl Core {
 
 /// Binds one listener a core, or shares the sockets that are passed instead.
 fn bind(address: SocketAddr, (passed, cores): (&[TcpListener], usize)) -> Result<Vec<Listener>> {
-    if !passed.is_empty() {
+    if let Some(first) = passed.first() {
+        let at = first.local_addr().context("look at the passed socket")?;
+        if at != address {
+            tracing::warn!(
+                passed = %at, configured = %address,
+                "the service manager passed another address than `[listen]` has: clients are \
+                 answered at the first, and commands such as `health` ask at the second"
+            );
+        }
         return chassis::share(passed, cores).context("listen on the passed sockets");
     }
     chassis::bind(address, cores).map_err(|error| {

@@ -183,6 +183,7 @@ fn both_listeners_are_taken_from_the_service_manager() {
     assert_eq!(Client::get(admin, "/status").send().status, 200);
     let log = server.stderr();
     assert!(log.contains(&format!("serving public={public} admin={admin}")), "{log}");
+    assert!(log.contains("passed another address than `[listen]` has"), "{log}");
 }
 
 #[test]
