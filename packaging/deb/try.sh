@@ -21,7 +21,7 @@ command -v debootstrap >/dev/null || {
 }
 
 mkdir -p "$dir"
-added=systemd,systemd-sysv,python3,python3-venv
+added=systemd,systemd-sysv,dbus,python3,python3-venv
 if [ "$(cat "$dir/debian/made" 2>/dev/null)" != "$added" ]; then
     rm -rf "$dir/debian"
     debootstrap --variant=minbase --include=$added bookworm "$dir/debian" >"$dir/debootstrap.log"

@@ -50,6 +50,9 @@ TOML
 ! tidegate config check -c /etc/tidegate/tidegate.toml 2>/tmp/said || fail "no secret was missed"
 grep -q 'no credential `token`' /tmp/said || fail "the secret that is missing is not named"
 CREDENTIALS_DIRECTORY=/etc/tidegate/credentials tidegate config check -c /etc/tidegate/tidegate.toml
+systemd-run --quiet --pipe --wait -p User=tidegate \
+    -p LoadCredential=tidegate:/etc/tidegate/credentials -p WorkingDirectory=/var/lib/tidegate \
+    tidegate config check -c /etc/tidegate/tidegate.toml || fail "systemd passes no secret to a command"
 systemctl restart tidegate
 answers() { ask 8080 / 2>/dev/null | grep -q '^200'; }
 until_true "a worker" answers
