@@ -145,11 +145,14 @@ def owners(files: list[Path]) -> set[str]:
 
 
 def told_of(packages: set[str]) -> Entries:
-    """Each package's record, where scanners look for it, and its licence."""
+    """Each package's record with its files, where scanners look for them, and its licence."""
     entries = {}
     for package in packages:
+        place = f"/var/lib/dpkg/status.d/{package}"
         record = told_by("dpkg-query", "--status", package)
-        entries[f"/var/lib/dpkg/status.d/{package}"] = Entry(0o644, record.encode())
+        files = told_by("dpkg-query", "--control-show", package, "md5sums")
+        entries[place] = Entry(0o644, record.encode())
+        entries[f"{place}.md5sums"] = Entry(0o644, files.encode())
         licence = Path(f"/usr/share/doc/{package}/copyright")
         entries[str(licence)] = Entry(0o644, licence.read_bytes())
     return entries

@@ -165,11 +165,18 @@ def test_docker_finds_the_same_image_as_readers_of_layouts(images, name) -> None
         assert found and json.load(found)[0]["RepoTags"] == [f"{name}:{VERSION}"]
 
 
+def records_of(root: Path) -> list[Path]:
+    files = (root / "var/lib/dpkg/status.d").iterdir()
+    return [file for file in files if file.suffix != ".md5sums"]
+
+
 @pytest.mark.parametrize("name", IMAGES)
-def test_each_package_in_an_image_has_its_record_and_its_licence(roots, name) -> None:
-    records = list((roots[name] / "var/lib/dpkg/status.d").iterdir())
+def test_each_package_in_an_image_has_record_files_and_licence(roots, name) -> None:
+    records = records_of(roots[name])
     assert len(records) >= 3
     for record in records:
+        files = run("dpkg-query", "--control-show", record.name, "md5sums")
+        assert record.with_name(f"{record.name}.md5sums").read_text() == files
         assert record.read_text().startswith(f"Package: {record.name}\n")
         assert (roots[name] / "usr/share/doc" / record.name / "copyright").stat().st_size > 0
 
@@ -187,7 +194,7 @@ def test_an_image_says_whose_versions_its_packages_have(roots, name) -> None:
 @pytest.mark.parametrize("name", IMAGES)
 def test_each_file_that_debian_has_belongs_to_a_package_with_a_record(roots, name) -> None:
     root = roots[name]
-    listed = {record.name for record in (root / "var/lib/dpkg/status.d").iterdir()}
+    listed = {record.name for record in records_of(root)}
     files = {f"/{path.relative_to(root)}" for path in root.glob("usr/**/*") if not path.is_dir()}
     # A package's folder of licences may be a link to that of another.
     files = {file for file in files if not file.startswith(("/usr/local/", "/usr/share/doc/"))}
