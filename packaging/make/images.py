@@ -3,7 +3,8 @@
 `tidegate` has the program and the libraries that it asks for; `tidegate-python` has Debian's Python
 besides, for apps in workers. `cargo xtask package image` calls it. It prints path and size of each.
 All but the program comes from installed packages of this Debian. Scanners find them, with their
-versions, in `/var/lib/dpkg/status.d`, and their licences are there.
+versions, in `/var/lib/dpkg/status.d`, and `/etc/os-release` says whose versions these are. Their
+licences are there.
 Invariant: layers go from what changes seldom to what changes often, so the program is the last.
 Refuses: an image that is larger than its bound.
 """
@@ -16,6 +17,8 @@ from program import library_files, stripped, told_by
 
 USER = 10001
 CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
+# Without it, a scanner knows no package's distribution, and reports no vulnerability.
+RELEASE = ["/etc/debian_version", "/etc/os-release", "/usr/lib/os-release"]
 DATA = "/var/lib/tidegate"
 # Of a release, as it is sent: megabytes of all layers.
 MEGABYTES_MAX = {"tidegate": 30, "tidegate-python": 76}
@@ -36,12 +39,17 @@ RUN = {
     "Volumes": {DATA: {}},
     "StopSignal": "SIGTERM",
 }
-# What wheels of PyPI take for granted (PEP 600), besides what the program asks for.
-BESIDE_PYTHON = ["libstdc++6"]
+# What wheels of PyPI take for granted (PEP 600), besides what the program asks for; and the time
+# zones of `zoneinfo`.
+BESIDE_PYTHON = ["libstdc++6", "tzdata"]
 OF_GLIBC = ["libdl.so.2", "libpthread.so.0", "libresolv.so.2", "librt.so.1", "libutil.so.1"]
 # Modules whose libraries would be larger than their use; Python 3.13 has the first no more.
 LEFT_OUT = ("/nis.cpython",)
-NO_USE = ("/usr/share/doc/", "/usr/share/man/", "/usr/share/lintian/", "/usr/share/gdb/")
+NO_USE = (
+    *(f"/usr/share/{name}/" for name in ("doc", "man", "lintian", "gdb")),
+    # Each time zone a second time, and a third time with leap seconds.
+    *(f"/usr/share/zoneinfo/{name}/" for name in ("posix", "right")),
+)
 
 
 def main() -> None:
@@ -85,24 +93,23 @@ def libraries_of(binary: Path) -> Entries:
         raise SystemExit("error: no certificates; install them: apt-get install ca-certificates")
     entries |= {str(CERTIFICATES): Entry(0o644, CERTIFICATES.read_bytes())}
     entries |= {in_usr(path): Entry(0o755, path.read_bytes()) for path in files}
-    return entries | told_of({*owners(files), "ca-certificates"})
+    entries |= {path: copied(Path(path)) for path in RELEASE}
+    return entries | told_of({*owners(files), "ca-certificates", "base-files"})
 
 
 def python_beside(binary: Path) -> Entries:
     """Debian's Python with its libraries, but for what the program needs, too."""
     name = Path("/usr/bin/python3").readlink().name
     packages = [f"{name}-minimal", f"lib{name}-minimal", f"lib{name}-stdlib", *BESIDE_PYTHON]
-    entries: Entries = {"/usr/bin/python3": Entry(0o777, link=name)}
+    # Its other files are for Debian's own packages.
+    entries: Entries = {"/usr/bin/python3": copied(Path("/usr/bin/python3"))}
     for path in [Path(line) for line in told_by("dpkg", "-L", *packages).splitlines()]:
         text = str(path)
         if not text.startswith("/usr/") or text.startswith(NO_USE) or path.is_dir():
             continue
         if any(module in text for module in LEFT_OUT):
             continue
-        if path.is_symlink():
-            entries[text] = Entry(0o777, link=str(path.readlink()))
-        else:
-            entries[text] = Entry(path.stat().st_mode & 0o777, path.read_bytes())
+        entries[text] = copied(path)
     of_program = library_files(binary)
     there = {in_usr(path) for path in of_program}
     glibc = next(path.parent for path in of_program if path.name == "libc.so.6")
@@ -111,7 +118,14 @@ def python_beside(binary: Path) -> Entries:
     files |= {glibc / name for name in OF_GLIBC}
     files = {path for path in files if in_usr(path) not in there}
     entries |= {in_usr(path): Entry(0o755, path.read_bytes()) for path in files}
-    return entries | told_of({*owners(sorted(files)), *packages})
+    return entries | told_of({*owners(sorted(files)), *packages, "python3-minimal"})
+
+
+def copied(path: Path) -> Entry:
+    """A file or a link of this machine, as it is."""
+    if path.is_symlink():
+        return Entry(0o777, link=str(path.readlink()))
+    return Entry(path.stat().st_mode & 0o777, path.read_bytes())
 
 
 def in_usr(path: Path) -> str:
@@ -131,11 +145,14 @@ def owners(files: list[Path]) -> set[str]:
 
 
 def told_of(packages: set[str]) -> Entries:
-    """Each package's record, where scanners look for it, and its licence."""
+    """Each package's record with its files, where scanners look for them, and its licence."""
     entries = {}
     for package in packages:
+        place = f"/var/lib/dpkg/status.d/{package}"
         record = told_by("dpkg-query", "--status", package)
-        entries[f"/var/lib/dpkg/status.d/{package}"] = Entry(0o644, record.encode())
+        files = told_by("dpkg-query", "--control-show", package, "md5sums")
+        entries[place] = Entry(0o644, record.encode())
+        entries[f"{place}.md5sums"] = Entry(0o644, files.encode())
         licence = Path(f"/usr/share/doc/{package}/copyright")
         entries[str(licence)] = Entry(0o644, licence.read_bytes())
     return entries

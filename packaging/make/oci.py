@@ -63,18 +63,23 @@ class Image:
 
 
 def layer(about: str, entries: Entries, level: int) -> Layer:
-    """Packs entries, by absolute path; directories that lead to them are made."""
-    parents = {str(parent): Entry(0o755) for path in entries for parent in Path(path).parents}
-    archive = io.BytesIO()
-    with tarfile.open(fileobj=archive, mode="w", format=tarfile.GNU_FORMAT) as tar:
-        for path, entry in sorted((parents | entries).items()):
-            if path != "/":
-                add(tar, path.lstrip("/"), entry)
-    unpacked = archive.getvalue()
+    """Packs entries, by absolute path."""
+    unpacked = archive(entries)
     packed = io.BytesIO()
     with gzip.GzipFile("", "wb", level, packed, mtime=0) as stream:
         stream.write(unpacked)
     return Layer(packed.getvalue(), digest(unpacked), len(unpacked), about)
+
+
+def archive(entries: Entries) -> bytes:
+    """An archive of entries; directories that lead to them are made, as some readers make none."""
+    parents = {str(parent): Entry(0o755) for path in entries for parent in Path(path).parents}
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for path, entry in sorted((parents | entries).items()):
+            if path != "/":
+                add(tar, path.lstrip("/"), entry)
+    return packed.getvalue()
 
 
 def add(tar: tarfile.TarFile, name: str, entry: Entry) -> None:
@@ -146,9 +151,7 @@ def save(image: Image, name: str, tag: str, file: Path) -> None:
         "manifest.json": as_bytes([older]),
         "oci-layout": as_bytes({"imageLayoutVersion": "1.0.0"}),
     }
-    with tarfile.open(file, "w", format=tarfile.GNU_FORMAT) as tar:
-        for path, data in sorted(files.items()):
-            add(tar, path, Entry(0o644, data))
+    file.write_bytes(archive({f"/{path}": Entry(0o644, data) for path, data in files.items()}))
 
 
 def load(file: Path) -> Image:

@@ -9,6 +9,7 @@ Refuses: a program with libraries that not every Linux has (PEP 600).
 import base64
 import hashlib
 import platform
+import re
 import sys
 import time
 import zipfile
@@ -84,7 +85,9 @@ def about(folder: str, project: dict, tag: str) -> Files:
         ("Requires-Python", project["requires-python"]),
         ("Description-Content-Type", "text/markdown"),
     ]
+    # Links to other files of the repository lead nowhere from PyPI: their text stays.
     readme = (ROOT / "python" / project["readme"]).read_text()
+    readme = re.sub(r"\[([^]]+)\]\(\.\./[^)]+\)", r"\1", readme)
     metadata = "".join(f"{field}: {value}\n" for field, value in fields) + f"\n{readme}"
     wheel = f"Wheel-Version: 1.0\nGenerator: tidegate\nRoot-Is-Purelib: false\nTag: {tag}\n"
     return {

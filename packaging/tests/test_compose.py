@@ -18,8 +18,11 @@ from conftest import ROOT, Object, serving
 
 COMPOSE = ROOT / "packaging/compose"
 SCHEMA = json.loads((Path(__file__).parent / "schemas/compose.json").read_text())
-FILES = pytest.mark.parametrize("name", ["compose.yaml", "workers.yaml"])
+FILE_NAMES = ["compose.yaml", "workers.yaml"]
+FILES = pytest.mark.parametrize("name", FILE_NAMES)
+USER = "10001:10001"
 CONFIGS = pytest.mark.parametrize("name", ["tidegate.toml", "workers.toml"])
+SHIPPED = ["compose/tidegate.toml", "compose/workers.toml", "model-image/tidegate.toml"]
 
 
 def load(name: str) -> Object:
@@ -55,6 +58,46 @@ def test_everything_that_is_mounted_is_there(name) -> None:
     assert [source for source in mounts(name) if not source.exists()] == []
 
 
+def layered() -> Object:
+    """The services of compose.yaml with workers.yaml on top, for the keys that have one value."""
+    under, over = load("compose.yaml")["services"], load("workers.yaml")["services"]
+    return {name: service | over.get(name, {}) for name, service in under.items()}
+
+
+@pytest.mark.parametrize("services", [load("compose.yaml")["services"], layered()], ids=FILE_NAMES)
+def test_tidegate_and_app_are_the_user_to_whom_the_volume_belongs(services) -> None:
+    assert services["tidegate"]["user"] == services["app"]["user"] == USER
+    script = (ROOT / "packaging/make/images.py").read_text()
+    assert USER == ":".join(re.findall(r"^USER = (\d+)$", script, re.MULTILINE) * 2)
+
+
+def test_workers_run_in_an_image_of_ours_with_libraries_for_its_python() -> None:
+    lines = load("workers.yaml")["services"]["tidegate"]["build"]["dockerfile_inline"].splitlines()
+    libraries, image = (line for line in lines if line.startswith("FROM "))
+    assert image == "FROM ${TIDEGATE_PYTHON_IMAGE:-tidegate-python:0.1.0}"
+    # Another user, and an entry point in place of the command, would come after it.
+    after = lines[lines.index(image) + 1 :]
+    assert {line.split()[0] for line in after} == {"COPY", "ENV"}
+    page = (ROOT / "docs/deploying/images.md").read_text()
+    version = re.search(r"Debian 12's Python ([\d.]+)", page)
+    assert version and libraries == f"FROM python:{version[1]}-slim-bookworm AS libraries"
+
+
+@FILES
+def test_what_an_image_copies_is_beside_the_app(name) -> None:
+    builds = [one["build"] for one in load(name)["services"].values() if "build" in one]
+    copied = [
+        COMPOSE / build["context"] / file
+        for build in builds
+        for file in re.findall(r"^COPY (?!--from)(\S+)", build["dockerfile_inline"], re.MULTILINE)
+    ]
+    assert copied and [file for file in copied if not file.exists()] == []
+
+
+def test_a_wrong_configuration_ends_the_starts() -> None:
+    assert layered()["tidegate"]["restart"] == "on-failure:5"
+
+
 def test_only_the_public_port_leaves_the_machine() -> None:
     services = load("compose.yaml")["services"]
     ports = services["tidegate"]["ports"]
@@ -73,16 +116,29 @@ def test_the_stop_gives_the_drain_its_time(name) -> None:
     assert int(grace.removesuffix("s")) > 30 + 10
 
 
-@CONFIGS
-def test_the_program_takes_the_configuration(tidegate, name) -> None:
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_program_takes_the_configuration_and_warns_of_no_cookies(tidegate, name) -> None:
     # Sockets of workers are in this folder, and their paths must be short.
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "tidegate.toml"
-        config.write_text((COMPOSE / name).read_text())
-        environment = os.environ | {"TIDEGATE_ADMIN_TOKEN": "t" * 16}
-        command = [tidegate, "config", "check", "-c", config]
-        run = subprocess.run(command, capture_output=True, text=True, env=environment)
+        config.write_text((ROOT / "packaging" / name).read_text())
+        assert "cookies on" not in checked(tidegate, config)
+
+
+def test_a_cached_route_that_sends_cookies_on_is_warned_of(tidegate, tmp_path) -> None:
+    config = tmp_path / "tidegate.toml"
+    text = (COMPOSE / "tidegate.toml").read_text()
+    config.write_text(text.replace("key   = { cookies = [] }\n", ""))
+    assert "route `/public/{*rest}` sends cookies on" in checked(tidegate, config)
+
+
+def checked(program: Path, config: Path) -> str:
+    """What the program says of a configuration that it takes."""
+    environment = os.environ | {"TIDEGATE_ADMIN_TOKEN": "t" * 16}
+    command = [program, "config", "check", "-c", config]
+    run = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert run.returncode == 0, run.stderr
+    return run.stdout + run.stderr
 
 
 def free_port() -> int:
@@ -106,13 +162,13 @@ def on_this_machine(name: str, app_port: int, public_port: int) -> str:
     return text
 
 
-def get(port: int) -> tuple[str, str]:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60) as answer:
+def get(port: int, path: str) -> tuple[str, str]:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=60) as answer:
         return answer.read().decode(), answer.headers["cache-status"]
 
 
 @CONFIGS
-def test_the_app_answers_once_and_the_cache_from_then_on(tidegate, name) -> None:
+def test_the_app_answers_once_for_everybody_and_the_cache_from_then_on(tidegate, name) -> None:
     app_port, public_port = free_port(), free_port()
     environment = os.environ | {"PORT": str(app_port), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, COMPOSE / "app/main.py"]
@@ -128,7 +184,8 @@ def test_the_app_answers_once_and_the_cache_from_then_on(tidegate, name) -> None
                 except ConnectionRefusedError:
                     assert app.poll() is None, "the app has ended"
             with serving(tidegate, config, PYTHONDONTWRITEBYTECODE="1"):
-                first, second = get(public_port), get(public_port)
+                first, second = (get(public_port, "/public/page") for _ in range(2))
+                own = get(public_port, "/")
     finally:
         app.terminate()
         app.wait()
@@ -137,3 +194,4 @@ def test_the_app_answers_once_and_the_cache_from_then_on(tidegate, name) -> None
     assert (int(process[1]) == app.pid) == (name == "tidegate.toml")
     assert "stored" in first[1]
     assert second[0] == first[0] and "; hit" in second[1]
+    assert "by process" in own[0] and own[1] == "tidegate; fwd=bypass"

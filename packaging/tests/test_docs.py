@@ -68,6 +68,23 @@ def test_bounds_and_files_of_images_are_those_of_the_script() -> None:
     assert all(f"\n{command}: ##" in makefile for command in commands)
 
 
+def test_the_dockerfile_of_the_guide_installs_libraries_as_compose_does() -> None:
+    (dockerfile,) = blocks(ROOT / "docs/deploying/images.md", "dockerfile")
+    workers = yaml.safe_load((ROOT / "packaging/compose/workers.yaml").read_text())
+    inline = workers["services"]["tidegate"]["build"]["dockerfile_inline"]
+    inline = re.sub(r"\$\{\w+:-(.*?)\}", r"\1", inline)
+    lines = [line for line in dockerfile.splitlines() if line]
+    assert lines[: len(inline.splitlines())] == inline.splitlines()
+
+
+def test_compose_loads_the_images_that_its_files_name() -> None:
+    files = [path.read_text() for path in (ROOT / "packaging/compose").glob("*.yaml")]
+    used = set(re.findall(r"\$\{\w+:-(tidegate[\w-]*):0\.1\.0\}", "".join(files)))
+    told = set(re.findall(r"(tidegate[\w-]*)-0\.1\.0-image\.tar", COMPOSE.read_text()))
+    assert told == used == {"tidegate", "tidegate-python"}
+    assert ".env" in (ROOT / ".gitignore").read_text().splitlines()
+
+
 def test_options_of_the_script_that_adds_layers_are_told() -> None:
     script = (ROOT / "packaging/make/add.py").read_text()
     options = set(re.findall(r'"(--\w+)"', script)) - {"--quick"}

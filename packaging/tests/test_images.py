@@ -116,9 +116,13 @@ def test_the_image_answers_as_user_10001_with_a_root_that_it_cannot_write(
 def test_the_image_with_python_runs_an_app_in_workers(images, roots, tmp_path) -> None:
     (tmp_path / "main.py").write_text(
         "import ctypes, hashlib, sqlite3, ssl, sys, zlib\n"
+        "from datetime import datetime\n"
+        "from zoneinfo import ZoneInfo\n"
         "for name in 'stdc++.so.6', 'dl.so.2', 'pthread.so.0', 'rt.so.1', 'util.so.1':\n"
         "    ctypes.CDLL('lib' + name)\n"
-        "def app(request): return {'python': sys.version_info[:2], 'prefix': sys.prefix}\n"
+        "noon = datetime(2026, 7, 1, 12, tzinfo=ZoneInfo('Europe/Vienna')).isoformat()\n"
+        "def app(request):\n"
+        "    return {'python': sys.version_info[:2], 'prefix': sys.prefix, 'noon': noon}\n"
     )
     config = f'{LISTEN}[[upstream]]\nname = "app"\npython = "main:app"\nworkers = 1\n{ROUTE}'
     (tmp_path / "tidegate.toml").write_text(config)
@@ -126,7 +130,11 @@ def test_the_image_with_python_runs_an_app_in_workers(images, roots, tmp_path) -
     with container(images[name], roots[name], tmp_path) as (public, _):
         answer = json.loads(ask(public))
     python = Path("/usr/bin/python3").readlink().name
-    assert answer == {"python": [3, int(python.split(".")[1])], "prefix": "/usr"}
+    assert answer == {
+        "python": [3, int(python.split(".")[1])],
+        "prefix": "/usr",
+        "noon": "2026-07-01T12:00:00+02:00",
+    }
 
 
 def test_two_runs_of_one_program_give_the_same_bytes(tidegate, images, tmp_path) -> None:
@@ -157,13 +165,61 @@ def test_docker_finds_the_same_image_as_readers_of_layouts(images, name) -> None
         assert found and json.load(found)[0]["RepoTags"] == [f"{name}:{VERSION}"]
 
 
+def records_of(root: Path) -> list[Path]:
+    files = (root / "var/lib/dpkg/status.d").iterdir()
+    return [file for file in files if file.suffix != ".md5sums"]
+
+
 @pytest.mark.parametrize("name", IMAGES)
-def test_each_package_in_an_image_has_its_record_and_its_licence(roots, name) -> None:
-    records = list((roots[name] / "var/lib/dpkg/status.d").iterdir())
+def test_each_package_in_an_image_has_record_files_and_licence(roots, name) -> None:
+    records = records_of(roots[name])
     assert len(records) >= 3
     for record in records:
+        files = run("dpkg-query", "--control-show", record.name, "md5sums")
+        assert record.with_name(f"{record.name}.md5sums").read_text() == files
         assert record.read_text().startswith(f"Package: {record.name}\n")
         assert (roots[name] / "usr/share/doc" / record.name / "copyright").stat().st_size > 0
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_an_image_says_whose_versions_its_packages_have(roots, name) -> None:
+    etc = roots[name] / "etc"
+    assert (etc / "os-release").readlink() == Path("../usr/lib/os-release")
+    release = (etc / "os-release").read_text()
+    assert "ID=debian" in release.splitlines()
+    assert release == Path("/usr/lib/os-release").read_text()
+    assert (etc / "debian_version").read_text() == Path("/etc/debian_version").read_text()
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_each_file_that_debian_has_belongs_to_a_package_with_a_record(roots, name) -> None:
+    root = roots[name]
+    listed = {record.name for record in records_of(root)}
+    files = {f"/{path.relative_to(root)}" for path in root.glob("usr/**/*") if not path.is_dir()}
+    # A package's folder of licences may be a link to that of another.
+    files = {file for file in files if not file.startswith(("/usr/local/", "/usr/share/doc/"))}
+    owned = set()
+    for package in listed:
+        for file in run("dpkg-query", "--listfiles", package).splitlines():
+            # The same file, where its package knows it by the link of a merged /usr.
+            owned |= {file, f"/usr{file}"}
+    assert len(files) > 4 and sorted(files - owned) == []
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_directories_of_an_archive_come_before_what_is_in_them(images, name) -> None:
+    with tarfile.open(images[name]) as tar:
+        members = tar.getmembers()
+        found = tar.extractfile("manifest.json")
+        assert found
+        for path in json.load(found)[0]["Layers"]:
+            members += tarfile.open(fileobj=tar.extractfile(path)).getmembers()
+    made = {"."}
+    for member in members:
+        assert str(Path(member.name).parent) in made, member.name
+        if member.isdir():
+            made.add(member.name)
+    assert "blobs/sha256" in made and "usr/local/bin" in made
 
 
 @pytest.mark.parametrize("name", IMAGES)

@@ -86,8 +86,16 @@ def test_the_metadata_are_valid_and_those_of_the_package(wheel) -> None:
     metadata = Metadata.from_email(text)
     assert (metadata.name, str(metadata.version)) == ("tidegate", VERSION)
     assert metadata.license_expression == "Apache-2.0"
-    assert metadata.description == (ROOT / "python/README.md").read_text()
+    assert metadata.description
+    places = re.findall(r"\]\((.*?)\)", metadata.description)
+    assert places and [place for place in places if not place.startswith(("#", "https://"))] == []
+    assert texts(metadata.description) == texts((ROOT / "python/README.md").read_text())
     assert licence == (ROOT / "LICENSE").read_bytes()
+
+
+def texts(page: str) -> str:
+    """A page with the text of each link in its place."""
+    return re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", page)
 
 
 def test_every_file_of_the_package_is_in_the_wheel(wheel) -> None:

@@ -21,7 +21,7 @@ def page() -> str:
     return f"made at {now} by process {os.getpid()}\n"
 
 
-PAGES: dict[str, Answer] = {"/": page, "/ping": ping}
+PAGES: dict[str, Answer] = {"/": page, "/public/page": page, "/ping": ping}
 
 
 def app(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -29,8 +29,10 @@ def app(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[byt
     if answer is None:
         start_response("404 Not Found", [("Content-Type", "text/plain")])
         return [b"no such page\n"]
-    # Everybody may have this answer for ten seconds.
-    headers = [("Content-Type", "text/plain"), ("Cache-Control", "public, max-age=10")]
+    headers = [("Content-Type", "text/plain")]
+    if environ["PATH_INFO"].startswith("/public/"):
+        # Everybody may have this answer for ten seconds.
+        headers.append(("Cache-Control", "public, max-age=10"))
     start_response("200 OK", headers)
     return [answer().encode()]
 
