@@ -65,7 +65,7 @@ struct Need {
     stage: Stage,
 }
 
-const NEEDS: [Need; 31] = [
+const NEEDS: [Need; 32] = [
     need("C compiler", "command -v cc", "gcc", Stage::Test),
     need("C library headers", LINKS_C, "libc6-dev", Stage::Test),
     // librdkafka's own build asks for both.
@@ -91,6 +91,7 @@ const NEEDS: [Need; 31] = [
     need("fish", "command -v fish", "fish", Stage::Test),
     need("systemd's tools", SYSTEMD, "systemd", Stage::Test),
     need("Debian's Python", "test -L /usr/bin/python3", "python3", Stage::Test),
+    need("time zones", "test -e /usr/share/zoneinfo/Europe/Vienna", "tzdata", Stage::Test),
     need("skopeo", "command -v skopeo", "skopeo", Stage::Test),
     need("umoci", "command -v umoci", "umoci", Stage::Test),
     need("HAProxy", "command -v haproxy", "haproxy", Stage::Bench),
