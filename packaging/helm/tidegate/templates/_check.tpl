@@ -11,7 +11,8 @@
 {{- fail "admin.existingSecret: admin.token is set, too: leave one of them out" -}}
 {{- end -}}
 {{- /* `${credential:NAME}` is no password, but the name of a file. */ -}}
-{{- if and (not .Values.configIsSecret) (regexMatch "://[^\\s/:@\"']*:[^\\s/@\"'$][^\\s/@\"']*@" .Values.config) -}}
+{{- $open := regexReplaceAll "\\$\\{credential:[^}]*\\}" .Values.config "" -}}
+{{- if and (not .Values.configIsSecret) (regexMatch "://[^\\s/:@\"']*:[^\\s/@\"']+@" $open) -}}
 {{- fail "configIsSecret: config has an URL with a password: set configIsSecret=true, so that it is in a Secret" -}}
 {{- end -}}
 {{- $metric := default dict .Values.autoscaling.metric -}}
