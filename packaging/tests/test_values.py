@@ -47,8 +47,9 @@ WRONG = {
     "config=[listen]\nadmin = '127.0.0.1:8080'": "port: 8080 is the port of listen.admin, too",
     "config=[listen]\npublic = '[::]:8081'": "port: 8081 is the port of listen.admin, too",
     "port=8081": "port: 8081 is the port of listen.admin, too",
-    "config=[[sink]]\nurl = 'postgres://me:word@db/x'": "configIsSecret: config has an URL",
-    "config=[[sink]]\nurl = 'postgres://:$word@db/x'": "configIsSecret: config has an URL",
+    "config=[[sink]]\nurl = 'postgres://me:word@db/x'": "configIsSecret: config has a password",
+    "config=[[sink]]\nurl = 'postgres://:$word@db/x'": "configIsSecret: config has a password",
+    "config=[[sink]]\nheaders = { Authorization = 'Token x' }": "or an authorization: set",
     OPEN_ADMIN: "admin.token: listen.admin is 0.0.0.0:8081",
     "serviceMonitor.enabled=true": "serviceMonitor.enabled: Prometheus does not reach",
     "autoscaling.metric.name=x": "autoscaling.metric: name and averageValue",
@@ -101,8 +102,11 @@ def test_what_the_chart_sets_cannot_be_set_again(run_helm, key) -> None:
 
 
 def test_a_password_in_a_file_of_its_own_needs_no_secret(render) -> None:
+    sink = """
     url = "postgres://me:${credential:database}@db/x"
-    assert render("--set-literal", f"config=[[sink]]\nurl = '{url}'")
+    headers = { authorization = "Token ${credential:influx}" }
+    """
+    assert render("--set-literal", f"config=[[sink]]{sink}")
 
 
 def test_a_short_token_is_not_repeated(run_helm) -> None:

@@ -12,8 +12,9 @@
 {{- end -}}
 {{- /* `${credential:NAME}` is no password, but the name of a file. */ -}}
 {{- $open := regexReplaceAll "\\$\\{credential:[^}]*\\}" .Values.config "" -}}
-{{- if and (not .Values.configIsSecret) (regexMatch "://[^\\s/:@\"']*:[^\\s/@\"']+@" $open) -}}
-{{- fail "configIsSecret: config has an URL with a password: set configIsSecret=true, so that it is in a Secret" -}}
+{{- $secrets := "://[^\\s/:@\"']*:[^\\s/@\"']+@|(?i)authorization[\"']?\\s*=\\s*[\"'](\\w+ )?[^\\s\"']+[\"']" -}}
+{{- if and (not .Values.configIsSecret) (regexMatch $secrets $open) -}}
+{{- fail "configIsSecret: config has a password in an URL, or an authorization: set configIsSecret=true, so that it is in a Secret" -}}
 {{- end -}}
 {{- $metric := default dict .Values.autoscaling.metric -}}
 {{- if ne (empty $metric.name) (empty $metric.averageValue) -}}
