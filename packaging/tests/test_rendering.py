@@ -118,10 +118,21 @@ def test_texts_that_look_like_numbers_stay_texts(render) -> None:
     words = [word for text in texts for word in ("--set-string", text)]
     words += [word for switch in switches for word in ("--set", f"{switch}=true")]
     words += ["--set-json", 'networkPolicy.adminFrom=[{"podSelector":{}}]']
+    ports = [{"name": "1e3", "port": 9000}, {"name": "true", "port": 9001}]
+    words += ["--set-json", f"service.extraPorts={json.dumps(ports)}"]
     objects = render(*words)
     assert {"StatefulSet", "ServiceMonitor"} < {one["kind"] for one in objects}
     assert misfits(objects) == []
     assert "null" in {one["metadata"]["name"] for one in objects}
+
+
+def test_a_secret_that_looks_like_a_number_stays_a_text(render) -> None:
+    texts = ["admin.token=1234567890123456", "admin.tokenKey=123", "fullnameOverride=null"]
+    words = [word for text in texts for word in ("--set-string", text)]
+    objects = render(*words, "--set", "configIsSecret=true")
+    assert misfits(objects) == []
+    (token,) = [one["stringData"] for one in objects if "123" in one.get("stringData", {})]
+    assert token == {"123": "1234567890123456"}
 
 
 def integers(schema: Object, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], int]]:
