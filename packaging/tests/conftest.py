@@ -1,6 +1,7 @@
 """What the tests have: Helm, the program, the chart's objects, and a server that runs."""
 
 import io
+import json
 import os
 import re
 import subprocess
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import pytest
 import yaml
 
@@ -21,6 +23,17 @@ VALUES = sorted((Path(__file__).parent / "values").glob("*.yaml"))
 HELM = ROOT / "target/helm"
 
 Object = dict[str, Any]
+SCHEMAS = json.loads((Path(__file__).parent / "schemas/kubernetes.json").read_text())
+
+
+def misfits(objects: list[Object]) -> list[str]:
+    """What Kubernetes would refuse in these objects, by the schemas of their kinds."""
+    found = []
+    for one in objects:
+        schema = SCHEMAS["kinds"][one["kind"]] | {"definitions": SCHEMAS["definitions"]}
+        validator = jsonschema_rs.Draft7Validator(schema)
+        found += [f"{one['kind']}: {error}" for error in validator.iter_errors(one)]
+    return found
 
 
 @pytest.fixture(scope="session")

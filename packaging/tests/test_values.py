@@ -8,13 +8,27 @@ from conftest import CHART
 
 OPEN_ADMIN = "config=[listen]\nadmin = '0.0.0.0:8081'"
 WRONG = {
-    "admin.token=short": "at '/admin/token'",
+    "admin.token=short": "admin.token: it has fewer than 16 characters",
     "replicas=many": "at '/replicas'",
     "service.port=70000": "at '/service/port'",
     "service.type=Cluster": "at '/service/type'",
     "probes.readiness=alive": "at '/probes/readiness'",
-    "sharedMemory.size=1.75G B": "at '/sharedMemory/size'",
-    "data.size=big": "at '/data/size'",
+    "sharedMemory.size=1.75G B": "sharedMemory.size: 1.75G B is no size",
+    "sharedMemory.size=1.75g": "such as 1536Mi",
+    "sharedMemory.size=1610612736": 'write a size in quotes, such as "1536Mi"',
+    "sharedMemory.size=0Gi": "sharedMemory.size: 0Gi is no size",
+    "sharedMemory.size=1024Mi": "resources.limits.memory: 1Gi is not more than sharedMemory.size",
+    "data.size=big": "data.size: big is no size",
+    "data.size=1ki": "data.size: 1ki is no size",
+    "nameOverride=news-": "at '/nameOverride'",
+    "fullnameOverride=Bad_Name": "at '/fullnameOverride'",
+    "fullnameOverride=news.prod": "at '/fullnameOverride'",
+    "fullnameOverride=1news": "at '/fullnameOverride'",
+    f"fullnameOverride={'n' * 53}": "at '/fullnameOverride'",
+    "admin.existingSecret=Bad_Name": "at '/admin/existingSecret'",
+    "serviceAccountName=-a": "at '/serviceAccountName'",
+    "image.repository=a b": "at '/image/repository'",
+    "podLabels.team=a b": "at '/podLabels/team'",
     "security.user=0": "at '/security/user'",
     "topologySpread.host=Always": "at '/topologySpread/host'",
     "config=": "at '/config'",
@@ -22,11 +36,82 @@ WRONG = {
     "config=[listen]\npublic = '127.0.0.1:8080'": "listen.public is 127.0.0.1:8080",
     "config=[listen]\ndrain_timeout = '1m'": "stop.drainSeconds",
     "config=[listen]\nadmin_token = 'x'": "admin.existingSecret",
+    "config=listen = 1": "config: listen is no table",
+    "config=[listen]\npublic = '0.0.0.0:http'": "0.0.0.0:http, which is no address",
+    "config=[listen]\npublic = '0.0.0.0:0'": "listen.public is 0.0.0.0:0, which is no address",
+    "config=[listen]\npublic = '0.0.0.0:65536'": "write IP:PORT, such as 0.0.0.0:8080",
+    "config=[listen]\npublic = 8080": "listen.public is 8080, which is no address",
+    "config=[listen]\npublic = '[0:0::1]:80'": "listen.public is [0:0::1]:80, which no other pod",
+    "config=[listen]\nadmin = 'localhost:8081'": "listen.admin is localhost:8081, which is no",
+    "config=[listen]\nadmin = '127.0.0.1.nip.io:8081'": "write IP:PORT, such as 127.0.0.1:8081",
+    "config=[listen]\nadmin = '127.0.0.1:8080'": "port: 8080 is the port of listen.admin, too",
+    "config=[listen]\npublic = '[::]:8081'": "port: 8081 is the port of listen.admin, too",
+    "port=8081": "port: 8081 is the port of listen.admin, too",
+    "config=[[sink]]\nurl = 'postgres://me:word@db/x'": "configIsSecret: config has a password",
+    "config=[[sink]]\nurl = 'postgres://:$word@db/x'": "configIsSecret: config has a password",
+    "config=[[sink]]\nheaders = { Authorization = 'Token x' }": "or an authorization: set",
     OPEN_ADMIN: "admin.token: listen.admin is 0.0.0.0:8081",
     "serviceMonitor.enabled=true": "serviceMonitor.enabled: Prometheus does not reach",
     "autoscaling.metric.name=x": "autoscaling.metric: name and averageValue",
     "autoscaling.minReplicas=9": "autoscaling.minReplicas: it is more than",
 }
+
+
+STATSD = {"name": "statsd", "port": 8125, "protocol": "UDP"}
+PORTS = {
+    "name admin": [{"name": "admin", "port": 9000}],
+    "name http": [{"name": "http", "port": 9000}],
+    "TCP 8081": [{"name": "other", "port": 8081}],
+    "TCP 8080": [{"name": "other", "port": 8080, "protocol": "TCP"}],
+    "TCP 80": [{"name": "other", "port": 80}],
+    "name statsd": [STATSD, STATSD | {"port": 8126}],
+    "UDP 8125": [STATSD, STATSD | {"name": "again"}],
+    "'8125'": [{"name": "8125", "port": 8125}],
+    "'a--b'": [{"name": "a--b", "port": 8125}],
+}
+TWICE = {
+    "podLabels": {"app.kubernetes.io/name": "a"},
+    "podAnnotations": {"checksum/config": "a"},
+    "serviceMonitor.labels": {"helm.sh/chart": "a"},
+    "prometheusRule.labels": {"app.kubernetes.io/instance": "a"},
+    "grafanaDashboard.labels": {"app.kubernetes.io/version": "a"},
+    "extraEnv": [{"name": "PORT", "value": "9"}],
+    "extraVolumes": [{"name": "tmp", "emptyDir": {}}],
+    "initContainers": [{"name": "tidegate", "image": "a"}],
+}
+
+
+@pytest.mark.parametrize("told", PORTS)
+def test_an_extra_port_takes_no_name_or_number_of_another(run_helm, told) -> None:
+    setting = f"service.extraPorts={json.dumps(PORTS[told])}"
+    run = run_helm("template", "news", CHART, "--set-json", setting)
+    assert run.returncode != 0
+    assert told in run.stderr and "extraPorts" in run.stderr
+
+
+def test_an_extra_port_may_have_a_number_of_another_protocol(render) -> None:
+    ports = [STATSD, STATSD | {"name": "statsd-tcp", "protocol": "TCP"}]
+    assert render("--set-json", f"service.extraPorts={json.dumps(ports)}")
+
+
+@pytest.mark.parametrize("key", TWICE)
+def test_what_the_chart_sets_cannot_be_set_again(run_helm, key) -> None:
+    run = run_helm("template", "news", CHART, "--set-json", f"{key}={json.dumps(TWICE[key])}")
+    assert run.returncode != 0
+    assert f"{key}: the chart sets " in run.stderr
+
+
+def test_a_password_in_a_file_of_its_own_needs_no_secret(render) -> None:
+    sink = """
+    url = "postgres://me:${credential:database}@db/x"
+    headers = { authorization = "Token ${credential:influx}" }
+    """
+    assert render("--set-literal", f"config=[[sink]]{sink}")
+
+
+def test_a_short_token_is_not_repeated(run_helm) -> None:
+    run = run_helm("template", "news", CHART, "--set", "admin.token=sesame")
+    assert run.returncode != 0 and "sesame" not in run.stdout + run.stderr
 
 
 @pytest.mark.parametrize("setting", WRONG)

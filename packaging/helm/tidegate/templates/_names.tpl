@@ -1,24 +1,29 @@
 {{- define "tidegate.name" -}}
-{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- default .Chart.Name .Values.nameOverride -}}
 {{- end -}}
 
 {{- define "tidegate.fullname" -}}
 {{- $name := include "tidegate.name" . -}}
-{{- $full := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}
+{{- $release := .Release.Name | replace "." "-" -}}
+{{- $full := ternary $release (printf "%s-%s" $release $name) (contains $name $release) -}}
+{{- /* A service begins with a letter; a release may not. */ -}}
+{{- if regexMatch "^[0-9]" $full -}}
+{{- $full = printf "%s-%s" $name $release -}}
+{{- end -}}
 {{- /* 52: a StatefulSet adds a hash of 11 to the names of its revisions. */ -}}
-{{- default $full .Values.fullnameOverride | trunc 52 | trimSuffix "-" -}}
+{{- default $full .Values.fullnameOverride | trunc 52 | trimAll "-" -}}
 {{- end -}}
 
 {{- define "tidegate.selector" -}}
-app.kubernetes.io/name: {{ include "tidegate.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "tidegate.name" . | quote }}
+app.kubernetes.io/instance: {{ quote .Release.Name }}
 {{- end -}}
 
 {{- define "tidegate.labels" -}}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | quote }}
 {{ include "tidegate.selector" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/managed-by: {{ quote .Release.Service }}
 {{- end -}}
 
 {{- define "tidegate.tokenSecret" -}}

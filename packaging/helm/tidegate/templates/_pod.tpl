@@ -16,10 +16,10 @@ metadata:
 spec:
   automountServiceAccountToken: false
   {{- with .Values.serviceAccountName }}
-  serviceAccountName: {{ . }}
+  serviceAccountName: {{ quote . }}
   {{- end }}
   {{- with .Values.priorityClassName }}
-  priorityClassName: {{ . }}
+  priorityClassName: {{ quote . }}
   {{- end }}
   {{- with .Values.imagePullSecrets }}
   imagePullSecrets:
@@ -28,9 +28,9 @@ spec:
   terminationGracePeriodSeconds: {{ add .Values.stop.pauseSeconds .Values.stop.drainSeconds .Values.stop.marginSeconds }}
   securityContext:
     runAsNonRoot: true
-    runAsUser: {{ .Values.security.user }}
-    runAsGroup: {{ .Values.security.group }}
-    fsGroup: {{ .Values.security.group }}
+    runAsUser: {{ int64 .Values.security.user }}
+    runAsGroup: {{ int64 .Values.security.group }}
+    fsGroup: {{ int64 .Values.security.group }}
     # A volume of many files is not walked through at each start.
     fsGroupChangePolicy: OnRootMismatch
     seccompProfile:
@@ -42,7 +42,7 @@ spec:
   containers:
     - name: tidegate
       {{- with .Values.image }}
-      image: {{ printf "%s:%s" .repository (default $.Chart.AppVersion .tag) }}
+      image: {{ printf "%s:%s" .repository (default $.Chart.AppVersion .tag) | quote }}
       imagePullPolicy: {{ .pullPolicy }}
       {{- end }}
       # Relative paths of the configuration are in the folder of this file.
@@ -54,8 +54,8 @@ spec:
         - name: admin
           containerPort: {{ include "tidegate.portOf" (include "tidegate.admin" .) }}
         {{- range .Values.service.extraPorts }}
-        - name: {{ .name }}
-          containerPort: {{ .port }}
+        - name: {{ quote .name }}
+          containerPort: {{ int64 .port }}
           protocol: {{ default "TCP" .protocol }}
         {{- end }}
       {{- include "tidegate.probes" . | nindent 6 }}
@@ -63,7 +63,7 @@ spec:
         preStop:
           # Until every proxy knows that the pod leaves, new connections still come here.
           sleep:
-            seconds: {{ .Values.stop.pauseSeconds }}
+            seconds: {{ int64 .Values.stop.pauseSeconds }}
       securityContext:
         allowPrivilegeEscalation: false
         readOnlyRootFilesystem: true
@@ -81,15 +81,15 @@ spec:
 {{- define "tidegate.environment" -}}
 env:
   - name: PORT
-    value: {{ .Values.port | quote }}
+    value: {{ int64 .Values.port | quote }}
   - name: GRACEFUL_TIMEOUT
-    value: {{ .Values.stop.drainSeconds | quote }}
+    value: {{ int64 .Values.stop.drainSeconds | quote }}
   {{- if include "tidegate.hasToken" . }}
   - name: TIDEGATE_ADMIN_TOKEN
     valueFrom:
       secretKeyRef:
-        name: {{ include "tidegate.tokenSecret" . }}
-        key: {{ .Values.admin.tokenKey }}
+        name: "{{ include "tidegate.tokenSecret" . }}"
+        key: {{ quote .Values.admin.tokenKey }}
   {{- end }}
   {{- with .Values.extraEnv }}
   {{- toYaml . | nindent 2 }}
@@ -120,24 +120,24 @@ volumes:
   - name: config
     {{- if .Values.configIsSecret }}
     secret:
-      secretName: {{ include "tidegate.fullname" . }}
+      secretName: "{{ include "tidegate.fullname" . }}"
     {{- else }}
     configMap:
-      name: {{ include "tidegate.fullname" . }}
+      name: "{{ include "tidegate.fullname" . }}"
     {{- end }}
   - name: tmp
     emptyDir: {}
   {{- if not .Values.data.persistent }}
   - name: data
     emptyDir:
-      sizeLimit: {{ .Values.data.size }}
+      sizeLimit: {{ quote .Values.data.size }}
   {{- end }}
   {{- with .Values.sharedMemory.size }}
   # Its pages count as memory of the container.
   - name: shm
     emptyDir:
       medium: Memory
-      sizeLimit: {{ . }}
+      sizeLimit: {{ quote . }}
   {{- end }}
   {{- with .Values.extraVolumes }}
   {{- toYaml . | nindent 2 }}

@@ -1,6 +1,6 @@
 {{- /* Probes from within the pod: the admin listener may be loopback, and its token stays secret. */ -}}
 {{- define "tidegate.probes" -}}
-{{- $admin := include "tidegate.admin" . | replace "localhost:" "127.0.0.1:" -}}
+{{- $admin := include "tidegate.admin" . -}}
 {{- $starts := div .Values.probes.startupSeconds .Values.probes.periodSeconds -}}
 {{- $pages := dict "startup" "live" "readiness" .Values.probes.readiness "liveness" "live" -}}
 {{- $failures := dict "startup" (max 1 $starts) "readiness" .Values.probes.readinessFailures "liveness" .Values.probes.livenessFailures -}}
@@ -9,8 +9,8 @@
 {{ $probe }}Probe:
   exec:
     command: [tidegate, health, {{ index $pages $probe }}, --admin, {{ $admin | quote }}]
-  periodSeconds: {{ $.Values.probes.periodSeconds }}
-  timeoutSeconds: {{ $.Values.probes.timeoutSeconds }}
-  failureThreshold: {{ index $failures $probe }}
+  periodSeconds: {{ int64 $.Values.probes.periodSeconds }}
+  timeoutSeconds: {{ int64 $.Values.probes.timeoutSeconds }}
+  failureThreshold: {{ index $failures $probe | int64 }}
 {{- end -}}
 {{- end -}}

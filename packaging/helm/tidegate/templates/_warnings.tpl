@@ -1,0 +1,45 @@
+{{- /* What can work, and is a mistake as a rule: lines of the notes. */ -}}
+{{- define "tidegate.warnings" -}}
+{{- $config := fromToml .Values.config -}}
+{{- if and (not .Values.data.persistent) (kindIs "map" $config.journal) }}
+The journal is on a volume that ends with its pod (data.persistent = false).
+{{- end }}
+{{- $journal := include "tidegate.filled" (list $config "20GB" (list "keep" "bytes") "journal") -}}
+{{- $disk := include "tidegate.filled" (list $config "10GB" (list "bytes") "cache" "disk") -}}
+{{- $filled := addf (float64 $journal) (float64 $disk) -}}
+{{- if gt $filled (include "tidegate.bytes" .Values.data.size | float64) }}
+data.size is {{ .Values.data.size }}: too small for the {{ divf $filled 1e9 }} GB that journal.keep.bytes (by default 20GB) and cache.disk.bytes (10GB) allow.
+{{- end }}
+{{- if include "tidegate.asksItself" . }}
+A server of an upstream is on 127.0.0.1 or localhost, which is the pod itself: no other container runs there, so name a service.
+{{- end }}
+{{- end -}}
+
+{{- /* What stands at a path below a table, as JSON; "" if nothing does. */ -}}
+{{- define "tidegate.at" -}}
+{{- $here := first . -}}
+{{- range rest . -}}
+{{- if kindIs "map" $here }}{{ $here = get $here . }}{{ else }}{{ $here = "" }}{{ end -}}
+{{- end -}}
+{{- toJson $here -}}
+{{- end -}}
+
+{{- /* The bytes that the table at a path allows on the volume: of the configuration, their default, their key, and the path. */ -}}
+{{- define "tidegate.filled" -}}
+{{- $table := include "tidegate.at" (concat (list (first .)) (slice . 3)) -}}
+{{- if and (hasPrefix "{" $table) (not (hasPrefix "/" (toString (fromJson $table).dir))) -}}
+{{- $told := include "tidegate.at" (concat (list (fromJson $table)) (index . 2)) | trimAll "\"" -}}
+{{- include "tidegate.bytes" (default (index . 1) $told) -}}
+{{- else -}}
+0
+{{- end -}}
+{{- end -}}
+
+{{- /* Whether an upstream is the pod itself, though no sidecar is. */ -}}
+{{- define "tidegate.asksItself" -}}
+{{- if not (regexMatch "\"restartPolicy\":\"Always\"" (toJson .Values.initContainers)) -}}
+{{- range ternary (fromToml .Values.config).upstream list (kindIs "slice" (fromToml .Values.config).upstream) -}}
+{{- if regexMatch "\"(127\\.|localhost:|\\[::1\\])" (toJson .servers) }}true{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
