@@ -255,9 +255,12 @@ def test_notes_say_that_a_server_is_the_pod_itself(run_helm) -> None:
 def test_the_images_are_of_the_version_of_the_program() -> None:
     version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
     assert yaml.safe_load((CHART / "Chart.yaml").read_text())["appVersion"] == version
-    for name in ("compose.yaml", "workers.yaml"):
+    for name, image in (
+        ("compose.yaml", "TIDEGATE_IMAGE:-tidegate"),
+        ("workers.yaml", "TIDEGATE_PYTHON_IMAGE:-tidegate-python"),
+    ):
         text = (ROOT / "packaging/compose" / name).read_text()
-        assert f"${{TIDEGATE_IMAGE:-tidegate:{version}}}" in text
+        assert f"${{{image}:{version}}}" in text
 
 
 def leaves(values: Object, schema: Object, path: str = "") -> dict[str, object]:

@@ -159,7 +159,8 @@ def on_this_machine(name: str, app_port: int, public_port: int) -> str:
         "postgres://tidegate@postgres:5432/events": "sqlite:events.db",
     }.items():
         text = text.replace(inside, here)
-    return text
+    # Questions to statsd, which are open to the container alone.
+    return text.replace("[statsd]\n", f'[statsd]\nmanagement = "127.0.0.1:{free_port()}"\n')
 
 
 def get(port: int, path: str) -> tuple[str, str]:
