@@ -347,7 +347,9 @@ fn a_command_that_is_interrupted_leaves_no_copy_of_rows_behind() {
         for (name, signal) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
             let (folder, scratch) = (TempDir::new().unwrap(), TempDir::new().unwrap());
             fs::write(folder.path().join("tidegate.toml"), &config).unwrap();
-            let mut child = Command::new(BINARY)
+            // Where tests run under nohup, HUP would be ignored, and stay so.
+            let mut child = Command::new("env")
+                .args(["--default-signal", BINARY])
                 .args(command)
                 .current_dir(folder.path())
                 .env("TMPDIR", scratch.path())
