@@ -10,15 +10,38 @@ use std::fs;
 
 /// Scripts that are told apart.
 const SCRIPTS_MAX: usize = 32;
-/// Programs that run others; a version may follow, as in `python3.11`.
-const INTERPRETERS: [&str; 10] =
-    ["python", "node", "ruby", "perl", "php", "java", "bash", "dash", "sh", "Rscript"];
-/// Options of theirs that take another word.
-const WITH_WORD: [&str; 9] = ["-W", "-X", "-r", "-I", "-o", "-O", "-cp", "-classpath", "--require"];
-/// Options after which comes what is run, and is named with it.
-const NAMING: [&str; 2] = ["-m", "-jar"];
-/// Options after which comes the text of a program.
-const TEXTS: [&str; 4] = ["-c", "-e", "-E", "--eval"];
+/// A program that runs others. Its name may have a version behind it, as in `python3.11`.
+struct Interpreter {
+    name: &'static str,
+    /// Options that take another word.
+    with_word: &'static [&'static str],
+    /// Options after which comes what is run, and is named with it.
+    naming: &'static [&'static str],
+    /// Options after which comes the text of a program.
+    texts: &'static [&'static str],
+}
+
+const INTERPRETERS: [Interpreter; 10] = [
+    interpreter("python", &["-W", "-X"], &["-m"], &["-c"]),
+    interpreter("node", &["-r", "--require", "--import"], &[], &["-e", "--eval", "-p", "--print"]),
+    interpreter("ruby", &["-r", "-I", "-C"], &[], &["-e"]),
+    interpreter("perl", &["-I"], &[], &["-e", "-E"]),
+    interpreter("php", &["-d", "-c"], &["-f"], &["-r"]),
+    interpreter("java", &["-cp", "-classpath", "--class-path"], &["-jar"], &[]),
+    interpreter("bash", &["-o", "-O"], &[], &["-c"]),
+    interpreter("dash", &["-o"], &[], &["-c"]),
+    interpreter("sh", &["-o"], &[], &["-c"]),
+    interpreter("Rscript", &[], &[], &["-e"]),
+];
+
+const fn interpreter(
+    name: &'static str,
+    with_word: &'static [&'static str],
+    naming: &'static [&'static str],
+    texts: &'static [&'static str],
+) -> Interpreter {
+    Interpreter { name, with_word, naming, texts }
+}
 
 /// How a program is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,35 +63,34 @@ impl ProgramName {
     /// A process that runs, by its command line.
     pub(super) fn of(pid: u32, name: &str) -> Self {
         let mut named = Self::plain(name);
-        let is_interpreter = {
-            let stem = named.plain.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-            INTERPRETERS.contains(&stem)
-        };
-        if is_interpreter {
+        let stem = named.plain.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        if let Some(found) = INTERPRETERS.iter().find(|known| known.name == stem) {
             let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            named.script = script(&line);
+            named.script = found.script(&line);
         }
         named
     }
 }
 
-/// What the command line of an interpreter says that it runs.
-fn script(line: &[u8]) -> Option<String> {
-    let words = line.split(|byte| *byte == 0).map(String::from_utf8_lossy);
-    let mut words = words.skip(1).filter(|word| !word.is_empty());
-    while let Some(word) = words.next() {
-        match word.as_ref() {
-            text if TEXTS.contains(&text) => return None,
-            naming if NAMING.contains(&naming) => {
-                let next = words.next()?;
-                return Some(format!("{naming} {}", file_name(&next)));
+impl Interpreter {
+    /// What a command line says that it runs.
+    fn script(&self, line: &[u8]) -> Option<String> {
+        let words = line.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+        let mut words = words.skip(1).filter(|word| !word.is_empty());
+        while let Some(word) = words.next() {
+            match word.as_ref() {
+                text if self.texts.contains(&text) => return None,
+                naming if self.naming.contains(&naming) => {
+                    let next = words.next()?;
+                    return Some(format!("{naming} {}", file_name(&next)));
+                }
+                option if self.with_word.contains(&option) => _ = words.next(),
+                option if option.starts_with('-') => {}
+                path => return Some(file_name(path).to_owned()),
             }
-            option if WITH_WORD.contains(&option) => _ = words.next(),
-            option if option.starts_with('-') => {}
-            path => return Some(file_name(path).to_owned()),
         }
+        None
     }
-    None
 }
 
 fn file_name(path: &str) -> &str {
@@ -97,21 +119,27 @@ impl ScriptNames {
 
 #[cfg(test)]
 mod tests {
-    use super::{ProgramName, SCRIPTS_MAX, ScriptNames, script};
+    use super::{INTERPRETERS, ProgramName, SCRIPTS_MAX, ScriptNames};
 
     #[test]
     fn an_interpreter_is_named_with_what_it_runs() {
         for (line, expected) in [
-            ("python3\0/srv/checkin.py\0--now\0", Some("checkin.py")),
-            ("python3\0-W\0ignore\0-u\0checkin.py\0", Some("checkin.py")),
-            ("python3\0-m\0http.server\0", Some("-m http.server")),
-            ("java\0-Xmx1g\0-cp\0a.jar:b.jar\0org.example.Main\0", Some("org.example.Main")),
-            ("java\0-jar\0/opt/app.jar\0", Some("-jar app.jar")),
-            ("sh\0-c\0sleep 1\0", None),
-            ("python3\0", None),
-            ("", None),
+            ("python /srv/checkin.py --now", Some("checkin.py")),
+            ("python -W ignore -u checkin.py", Some("checkin.py")),
+            ("python -I -O -E checkin.py", Some("checkin.py")),
+            ("python -m http.server", Some("-m http.server")),
+            ("java -Xmx1g -cp a.jar:b.jar org.example.Main", Some("org.example.Main")),
+            ("java -jar /opt/app.jar", Some("-jar app.jar")),
+            ("node -r dotenv/config server.js", Some("server.js")),
+            ("bash -O extglob run.sh", Some("run.sh")),
+            ("sh -c sleep", None),
+            ("perl -E say", None),
+            ("python", None),
         ] {
-            assert_eq!(script(line.as_bytes()).as_deref(), expected, "{line}");
+            let name = line.split(' ').next().expect("a word");
+            let known = INTERPRETERS.iter().find(|known| known.name == name).expect("a row");
+            let line_of_kernel = line.replace(' ', "\0") + "\0";
+            assert_eq!(known.script(line_of_kernel.as_bytes()).as_deref(), expected, "{line}");
         }
     }
 
