@@ -51,6 +51,8 @@ const DAEMON_DIRS: &str = "/usr/local/sbin:/usr/sbin:/sbin";
 /// What the machine is set up for; each stage needs what the stages before it need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
+    /// Programs and packages for others.
+    Package,
     Test,
     Bench,
 }
@@ -65,15 +67,15 @@ struct Need {
     stage: Stage,
 }
 
-const NEEDS: [Need; 32] = [
-    need("C compiler", "command -v cc", "gcc", Stage::Test),
-    need("C library headers", LINKS_C, "libc6-dev", Stage::Test),
+const NEEDS: [Need; 33] = [
+    need("C compiler", "command -v cc", "gcc", Stage::Package),
+    need("C library headers", LINKS_C, "libc6-dev", Stage::Package),
     // librdkafka's own build asks for both.
-    need("C++ compiler", "command -v c++", "g++", Stage::Test),
-    need("make", "command -v make", "make", Stage::Test),
+    need("C++ compiler", "command -v c++", "g++", Stage::Package),
+    need("make", "command -v make", "make", Stage::Package),
     need("curl", "command -v curl", "curl", Stage::Test),
-    need("Python 3.11 or newer", PYTHON_NEW_ENOUGH, "python3", Stage::Test),
-    need("Python's venv", "python3 -c 'import ensurepip, venv'", "python3-venv", Stage::Test),
+    need("Python 3.11 or newer", PYTHON_NEW_ENOUGH, "python3", Stage::Package),
+    need("Python's venv", "python3 -c 'import ensurepip, venv'", "python3-venv", Stage::Package),
     need("nginx", "command -v nginx", "nginx", Stage::Test),
     need("Varnish", "command -v varnishtest && command -v varnishd", "varnish", Stage::Test),
     need("Node.js 18 or newer", NODE_NEW_ENOUGH, "nodejs", Stage::Test),
@@ -85,13 +87,14 @@ const NEEDS: [Need; 32] = [
     need("rsyslog", "command -v rsyslogd", "rsyslog", Stage::Test),
     need("faketime", "ls /usr/lib/*/faketime/libfaketimeMT.so.1", "faketime", Stage::Test),
     need("promtool", "command -v promtool", "prometheus", Stage::Test),
-    need("dpkg's tools", "command -v dpkg-shlibdeps", "dpkg-dev", Stage::Test),
+    need("dpkg's tools", "command -v dpkg-shlibdeps", "dpkg-dev", Stage::Package),
     need("lintian", "command -v lintian", "lintian", Stage::Test),
     need("zsh", "command -v zsh", "zsh", Stage::Test),
     need("fish", "command -v fish", "fish", Stage::Test),
     need("systemd's tools", SYSTEMD, "systemd", Stage::Test),
-    need("Debian's Python", "test -L /usr/bin/python3", "python3", Stage::Test),
-    need("time zones", "test -e /usr/share/zoneinfo/Europe/Vienna", "tzdata", Stage::Test),
+    need("Debian's Python", "test -L /usr/bin/python3", "python3", Stage::Package),
+    need("time zones", "test -e /usr/share/zoneinfo/Europe/Vienna", "tzdata", Stage::Package),
+    need("advzip", "command -v advzip", "advancecomp", Stage::Package),
     need("skopeo", "command -v skopeo", "skopeo", Stage::Test),
     need("umoci", "command -v umoci", "umoci", Stage::Test),
     need("HAProxy", "command -v haproxy", "haproxy", Stage::Bench),
@@ -149,8 +152,10 @@ pub(crate) fn mdbook() -> Result<PathBuf> {
     Ok(tool(MDBOOK)?.join("bin/mdbook"))
 }
 
-/// Puts zig and cargo-zigbuild in place, and returns their directory.
+/// Puts in place what programs and packages for others need, and returns the directory of zig and
+/// cargo-zigbuild.
 pub(crate) fn zig() -> Result<PathBuf> {
+    install_packages(Stage::Package)?;
     tool(ZIG)
 }
 
