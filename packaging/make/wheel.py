@@ -42,7 +42,9 @@ def main() -> None:
     binary, folder, version = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
     project = tomllib.loads((ROOT / "python/pyproject.toml").read_text())["project"]
     if project["version"] != version:
-        raise SystemExit(f"error: python/pyproject.toml has version {project['version']}")
+        raise SystemExit(
+            f"error: python/pyproject.toml has version {project['version']}, the program {version}"
+        )
     foreign = set(libraries(binary)) - EVERYWHERE
     if foreign:
         raise SystemExit(f"error: not every Linux has {', '.join(sorted(foreign))}")

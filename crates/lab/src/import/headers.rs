@@ -82,7 +82,7 @@ pub(super) fn columns(header: &[String]) -> Result<Vec<Column>, String> {
         return Ok(vec![Column::Total(unit.unwrap_or(usual(name)))]);
     }
     if let Some(name) = repeated(header) {
-        return Err(format!("two columns are called `{name}`: which one counts?"));
+        return Err(format!("two columns are called `{name}`: rename the one that does not count"));
     }
     let total = best(&names, &TOTALS);
     let began = best(&names, &BEGINNINGS).filter(|at| Some(*at) != total);

@@ -71,6 +71,6 @@ fn columns_without_a_latency_are_refused_with_their_names() {
 fn two_columns_of_one_name_are_refused() {
     let header = ["latency_ms", "server", " latency_ms"].map(str::to_owned);
     let error = columns(&header).unwrap_err();
-    assert_eq!(error, "two columns are called `latency_ms`: which one counts?");
+    assert_eq!(error, "two columns are called `latency_ms`: rename the one that does not count");
     assert!(columns(&["latency_ms", "", ""].map(str::to_owned)).is_ok(), "unnamed ones are many");
 }
