@@ -1,20 +1,23 @@
 //! Decides whether a comb was made by a fixed rate of sending, and not by a timer.
 //!
 //! When a target pauses, calls that are sent every 10 ms wait 10 ms less each. A histogram that is
-//! corrected for coordinated omission has the same ramp. Two things tell such a comb from a
-//! timer's, and either is enough:
+//! corrected for coordinated omission has the same ramp. Three things tell such a comb from a
+//! timer's, and one is enough:
 //! - in the order of the calls it goes down from tooth to tooth and jumps up; calls without a
 //!   memory go either way alike. Intervals of 1/8 to 8 quanta are tried;
 //! - in any order, two in five calls that can have another below them at one exact distance do.
 //!   The distance is near the quantum or a simple fraction of it. Exact is a millionth of the
 //!   quantum or a thousandth of the clock's step, whichever is larger.
 //!   This is not asked where teeth are too narrow, or calls too crowded,
-//!   for such a distance to tell.
+//!   for such a distance to tell;
+//! - without times, calls fall more evenly over the quanta than by chance (`evenness.rs`).
 //!
 //! Invariant: the evidence for the comb is not looked at, so a faint one is refused no sooner.
-//! Without times of the calls there is no order, and only the second thing is asked.
+//! Without times of the calls there is no order, and the first thing is not asked.
 //! After a change count combs again (`examples/calibrate.rs`, docs/lab/trust.md): two rows are
 //! ramps.
+
+mod evenness;
 
 use super::fit::CombLine;
 use crate::quantiles::Sorted;
@@ -46,14 +49,18 @@ const CROWDED: f64 = 20.0;
 /// Returns whether the comb of `line` is the draining of a backlog. `calls` are in their order, and
 /// empty where that is not known; `values` are in any. `step` is that of the clock.
 pub(super) fn is_backlog(calls: &[f64], values: &[f64], line: &CombLine, step: f64) -> bool {
-    let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let lowest = sorted.first().copied().unwrap_or(0.0);
     let reach = (3.0 * line.jitter).min(line.quantum / 3.0);
     let intervals = NUMERATORS.flat_map(|above| {
         DENOMINATORS.map(move |below| line.quantum * f64::from(above) / f64::from(below))
     });
     let mut descents =
         intervals.map(|interval| descends(calls, lowest, interval, reach.min(interval / 3.0)));
-    descents.any(|descends| descends) || repeats(values, lowest, line, step)
+    descents.any(|descends| descends)
+        || repeats(&sorted, lowest, line, step)
+        || (calls.is_empty() && evenness::is_even(&sorted, line))
 }
 
 /// Whether calls that can be followed by one that took `interval` less are, and those by ones that
@@ -86,13 +93,11 @@ fn descends(values: &[f64], lowest: f64, interval: f64, reach: f64) -> bool {
 
 /// Whether one exact distance, near a simple fraction of the quantum, separates many calls. Chance
 /// does not do that where the clock is much finer than a tooth is wide.
-fn repeats(values: &[f64], lowest: f64, line: &CombLine, step: f64) -> bool {
+fn repeats(sorted: &[f64], lowest: f64, line: &CombLine, step: f64) -> bool {
     // Teeth without any width repeat their distances whatever made them.
     if line.jitter < (10.0 * step).max(1e-3 * line.quantum) {
         return false;
     }
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
     let same = (line.quantum * 1e-6).max(step * 1e-3);
     let low = sorted.partition_point(|value| *value <= lowest + line.quantum / 2.0);
     let apart = Sorted::of(sorted[low..].windows(2).map(|pair| pair[1] - pair[0]));
@@ -102,7 +107,7 @@ fn repeats(values: &[f64], lowest: f64, line: &CombLine, step: f64) -> bool {
     let simple = FRACTION.flat_map(|above| FRACTION.map(move |below| (above, below)));
     let mut distances =
         simple.map(|(above, below)| line.quantum * f64::from(above) / f64::from(below));
-    distances.any(|distance| is_exact(&sorted, distance, same))
+    distances.any(|distance| is_exact(sorted, distance, same))
 }
 
 /// Whether many of the calls that can have another below them at one exact distance, near this one,

@@ -64,6 +64,36 @@ fn pauses_in_any_order_are_known_by_their_exact_distances() {
 }
 
 #[test]
+fn pauses_in_any_order_are_known_by_their_evenness_by_any_fraction_of_the_interval() {
+    for seed in 0..20 {
+        let calls = pauses(&mut Draw::new(seed, 0));
+        for quantum in [5.0, 20.0 / 3.0, 10.0, 20.0] {
+            assert!(is_backlog(&[], &calls, &line(quantum), 1e-6), "{quantum}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn teeth_that_calls_meet_by_chance_or_in_turn_are_no_backlog_without_an_order() {
+    for teeth in [3, 6, 10, 20] {
+        for seed in 0..50 {
+            let mut draw = Draw::new(seed, teeth);
+            let mut by_chance: Vec<f64> = (0..1_000)
+                .map(|_| 10.0 * (1 + draw.below(teeth as usize)) as f64 + 0.5 * draw.normal())
+                .collect();
+            let line = CombLine { jitter: 0.5, ..line(10.0) };
+            assert!(!is_backlog(&[], &by_chance, &line, 1e-6), "{teeth} teeth, seed {seed}");
+            by_chance.extend((0..1_000).map(|_| 10.0 * teeth as f64 * draw.fraction()));
+            assert!(!is_backlog(&[], &by_chance, &line, 1e-6), "beside {teeth}, seed {seed}");
+            let in_turn: Vec<f64> = (0..1_000)
+                .map(|call| 10.0 * (1 + call % teeth) as f64 + 0.5 * draw.normal())
+                .collect();
+            assert!(!is_backlog(&[], &in_turn, &line, 1e-6), "{teeth} in turn, seed {seed}");
+        }
+    }
+}
+
+#[test]
 fn teeth_that_calls_meet_in_any_order_are_no_backlog() {
     for teeth in [3, 6, 10] {
         for seed in 0..50 {
