@@ -23,6 +23,8 @@ mod effect;
 mod measured;
 mod windows;
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 
 use crate::count_tests::benjamini_hochberg;
@@ -84,7 +86,8 @@ pub struct SignalVerdict {
 #[derive(Debug, Clone, Default)]
 pub struct SignalLooks {
     /// Every signal that could be looked at. Those that go together come first, and of them those
-    /// that do not follow; then those that explain most, the earliest first.
+    /// that do not follow. Of these the earliest of those that explain as much as the best, within
+    /// its interval; then those that explain most, the earliest first.
     pub looks: Vec<SignalVerdict>,
     /// Signals that never changed.
     pub constant: Vec<String>,
@@ -148,17 +151,24 @@ pub fn signals(series: &Series, split: &Split, signals: &Signals, seed: u64) -> 
     }
     let adjusted = benjamini_hochberg(&p);
     found.looks.iter_mut().zip(adjusted).for_each(|(look, p)| look.p = p);
-    found.looks.sort_by(|one, other| {
-        // What follows slow calls is not behind them, and of those that explain as much the
-        // earliest is the likeliest.
-        let rank = |it: &SignalVerdict| (it.is_significant(), it.lag_ms <= 0.0);
-        let percent = |it: &SignalVerdict| (it.explained * 100.0).round();
-        rank(other)
-            .cmp(&rank(one))
-            .then(percent(other).total_cmp(&percent(one)))
-            .then(one.lag_ms.total_cmp(&other.lag_ms))
-    });
+    found.looks.sort_by(|one, other| rank(other).cmp(&rank(one)).then(by_part(one, other)));
+    // Of those that explain as much as the best, the earliest is the likeliest to be behind it.
+    let best = found.looks.first().map_or(0.0, |best| best.ci[0]);
+    let alike = |it: &SignalVerdict| rank(it) == (true, true) && it.explained >= best;
+    let alike = found.looks.iter().take_while(|it| alike(it)).count();
+    found.looks[..alike].sort_by(|one, other| one.lag_ms.total_cmp(&other.lag_ms));
     found
+}
+
+/// Whether a signal goes together with slow calls, and does not follow them.
+fn rank(look: &SignalVerdict) -> (bool, bool) {
+    (look.is_significant(), look.lag_ms <= 0.0)
+}
+
+/// Those that explain most first, in whole percent; then the earliest.
+fn by_part(one: &SignalVerdict, other: &SignalVerdict) -> Ordering {
+    let percent = |it: &SignalVerdict| (it.explained * 100.0).round();
+    percent(other).total_cmp(&percent(one)).then(one.lag_ms.total_cmp(&other.lag_ms))
 }
 
 fn too_few(series: &Series, signals: &Signals, cases: &[Case]) -> Option<String> {

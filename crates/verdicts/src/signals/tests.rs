@@ -78,6 +78,21 @@ fn a_signal_that_comes_after_the_slow_calls_is_seen_to_follow() {
 }
 
 #[test]
+fn of_signals_that_explain_as_much_the_earliest_is_named_first() {
+    let (series, mut found) = night(3, true);
+    // Earlier by two intervals, and absent from one burst in thirty.
+    let mut early = found.columns[2].clone();
+    early.name = "starts".into();
+    early.values.rotate_left(2);
+    early.values[..400].fill(0.0);
+    found.columns.push(early);
+    let split = Split::new(&series.total_ms, Some(150.0));
+    let looks = signals(&series, &split, &found, 3).looks;
+    assert_eq!([&*looks[0].signal, &*looks[1].signal], ["starts", "burst"], "{looks:#?}");
+    assert!(looks[0].explained < looks[1].explained, "{looks:#?}");
+}
+
+#[test]
 fn too_few_slow_calls_and_constant_signals_are_said_to_be_so() {
     let (mut series, mut found) = night(4, true);
     found.columns[0].values.fill(3.0);
