@@ -136,7 +136,7 @@ fn dispatch(words: &[&str]) -> Result<bool> {
         ["package", "reproduce", arguments @ ..] => package::reproduce::run(arguments)?,
         ["package", "try", arguments @ ..] => package::try_out(arguments)?,
         ["test-engines"] => engines::run()?,
-        ["soak", "lab"] => soak::whole_lab()?,
+        ["soak", "lab"] | ["soak", "lab", "--release"] => soak::whole_lab()?,
         ["soak", arguments @ ..] => soak::run(arguments)?,
         ["cache-tests", "--suite", suite] => cache_tests::run(suite, &["--report"])?,
         ["cache-tests", "--suite", suite, "--only", id] => {

@@ -11,7 +11,7 @@
 //! `other`.
 //! Failure: each span whose parent is not in the file counts as a failed call. A span that ends
 //! before it begins is a bad row; so its children lack their parent. Spans that are each other's
-//! ancestors have no root, and are passed over.
+//! ancestors have no root: a note says how many they are.
 //!
 //! Refuses: protobuf. The status of a span is not looked at.
 
@@ -172,7 +172,7 @@ fn link(spans: &mut [TimedSpan], rows: &mut SeriesBuilder<'_>) -> Vec<usize> {
     let key = |placed: &TimedSpan, id: &str| (placed.span.trace_id.clone(), id.to_owned());
     let known: HashMap<(String, String), usize> =
         spans.iter().enumerate().map(|(at, timed)| (key(timed, &timed.span.span_id), at)).collect();
-    let mut roots = Vec::new();
+    let (mut roots, mut orphans) = (Vec::new(), Vec::new());
     for at in 0..spans.len() {
         let parent = spans[at].span.parent_span_id.as_str();
         if parent.chars().all(|digit| digit == '0') {
@@ -181,11 +181,30 @@ fn link(spans: &mut [TimedSpan], rows: &mut SeriesBuilder<'_>) -> Vec<usize> {
         }
         match known.get(&key(&spans[at], parent)) {
             Some(parent) if *parent != at => spans[*parent].children.push(at),
-            _ => rows.failed("trace without its root"),
+            _ => {
+                rows.failed("trace without its root");
+                orphans.push(at);
+            }
         }
+    }
+    let circular = spans.len() - with_descendants(spans, roots.iter().chain(&orphans).copied());
+    if circular > 0 {
+        let are = "are each other's ancestors, or below such: they belong to no call";
+        rows.note(format!("{circular} spans {are}"));
     }
     roots.sort_by_key(|at| spans[*at].start);
     roots
+}
+
+/// How many spans these and their descendants are.
+fn with_descendants(spans: &[TimedSpan], tops: impl Iterator<Item = usize>) -> usize {
+    let mut open: Vec<usize> = tops.collect();
+    let mut count = 0;
+    while let Some(at) = open.pop() {
+        count += 1;
+        open.extend(&spans[at].children);
+    }
+    count
 }
 
 fn push(

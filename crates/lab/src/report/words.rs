@@ -160,8 +160,8 @@ fn comb_figures(comb: &Quantised) -> Vec<String> {
     ];
     if !found.is_ordered {
         figures.push(
-            "the calls have no times: the order of rows says nothing, and a server's pause under a \
-             fixed rate of sending may look like this"
+            "the calls have no times: the order of rows says nothing, and pauses of one length \
+             under a fixed rate of sending may look like this"
                 .to_owned(),
         );
     }

@@ -6,7 +6,8 @@
 //! the iostats and NFS pages of the kernel. For softnet_stat it is the kernel's
 //! net/core/net-procfs.c. Times become milliseconds, sectors of 512 bytes and pages become bytes.
 //! Failure: a file that is missing or may not be read is left out with a note. One that cannot be
-//! read any more reports nothing.
+//! read any more reports nothing. What is mounted by NFS during a watch is seen half a minute later
+//! at ten samples a second.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -19,6 +20,9 @@ const CHUNK_BYTES: usize = 8 << 10;
 /// Milliseconds of a tick of /proc/stat (`USER_HZ` is 100 on every Linux that runs us).
 pub(super) const TICK_MS: f64 = 10.0;
 const SECTOR_BYTES: f64 = 512.0;
+
+/// Samples for which a host without NFS is not asked again.
+const UNASKED: u32 = 300;
 
 /// A file that is read again and again.
 #[derive(Debug)]
@@ -36,9 +40,16 @@ struct HostFile {
     reports: Reports,
 }
 
+/// The mounts of this program, of which those by NFS are reported.
+struct MountsFile {
+    file: ReadAgain,
+    /// Samples until it is read again.
+    unasked: u32,
+}
+
 /// Opens what this host has.
 pub(super) fn sources(notes: &mut Vec<String>) -> Vec<Box<dyn SignalSource>> {
-    let files: [(&str, Reports); 11] = [
+    let files: [(&str, Reports); 10] = [
         ("/proc/pressure/cpu", |text, found| pressure(text, "core", found)),
         ("/proc/pressure/io", |text, found| pressure(text, "disk", found)),
         ("/proc/pressure/memory", |text, found| pressure(text, "memory", found)),
@@ -48,28 +59,49 @@ pub(super) fn sources(notes: &mut Vec<String>) -> Vec<Box<dyn SignalSource>> {
         ("/proc/net/snmp", |text, found| network(text, found)),
         ("/proc/net/netstat", |text, found| network(text, found)),
         ("/proc/net/softnet_stat", received_packets),
-        ("/proc/self/mountstats", nfs),
         ("/proc/schedstat", run_queues),
     ];
     let mut found: Vec<Box<dyn SignalSource>> = Vec::new();
     for (path, reports) in files {
-        match ReadAgain::open(path) {
-            Ok(mut file) => match file.read() {
-                // A host without NFS need not be asked ten times a second.
-                Some(text) if path.ends_with("mountstats") && !text.contains("fstype nfs") => {}
-                Some(_) => found.push(Box::new(HostFile { file, reports })),
-                None => notes.push(format!("left out: `{path}` cannot be read")),
-            },
-            Err(error) => notes.push(format!("left out: `{path}` ({})", plain(&error))),
+        if let Some(file) = readable(path, notes) {
+            found.push(Box::new(HostFile { file, reports }));
         }
     }
+    if let Some(file) = readable("/proc/self/mountstats", notes) {
+        found.push(Box::new(MountsFile { file, unasked: 0 }));
+    }
     found
+}
+
+/// Opens a file that can be read, or notes that it is left out.
+fn readable(path: &str, notes: &mut Vec<String>) -> Option<ReadAgain> {
+    let mut file = ReadAgain::open(path)
+        .inspect_err(|error| notes.push(format!("left out: `{path}` ({})", plain(error))))
+        .ok()?;
+    if file.read().is_none() {
+        notes.push(format!("left out: `{path}` cannot be read"));
+        return None;
+    }
+    Some(file)
 }
 
 impl SignalSource for HostFile {
     fn sample(&mut self, found: &mut SignalReadings) {
         if let Some(text) = self.file.read() {
             (self.reports)(text, found);
+        }
+    }
+}
+
+impl SignalSource for MountsFile {
+    fn sample(&mut self, found: &mut SignalReadings) {
+        if self.unasked > 0 {
+            self.unasked -= 1;
+            return;
+        }
+        match self.file.read() {
+            Some(text) if text.contains(" fstype nfs") => nfs(text, found),
+            _ => self.unasked = UNASKED,
         }
     }
 }

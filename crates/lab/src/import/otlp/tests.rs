@@ -87,11 +87,18 @@ fn lines_bad_spans_and_lost_roots_are_told() {
 }
 
 #[test]
-fn spans_that_are_their_own_ancestors_end() {
+fn spans_that_are_their_own_ancestors_are_counted_in_a_note() {
     let series = read(&export(&[
         span("1", "", "root", (0, 5)),
         span("2", "3", "a", (0, 5)),
         span("3", "2", "b", (0, 5)),
+        span("4", "3", "below both", (0, 5)),
+        span("5", "lost", "child", (0, 5)),
+        span("6", "5", "grandchild", (0, 5)),
     ]));
     assert_eq!(series.len(), 1);
+    assert_eq!(
+        series.notes,
+        ["3 spans are each other's ancestors, or below such: they belong to no call"]
+    );
 }

@@ -1,8 +1,9 @@
 //! Texts of /proc, as kernels write them.
 
-use super::super::counters::SignalReadings;
+use super::super::counters::{SignalReadings, SignalSource as _};
 use super::{
-    ReadAgain, memory, network, nfs, pressure, processors, received_packets, run_queues, sources,
+    MountsFile, ReadAgain, UNASKED, memory, network, nfs, pressure, processors, received_packets,
+    run_queues, sources,
 };
 
 /// What two texts, one after the other, report.
@@ -104,21 +105,41 @@ fn packets_that_cores_could_not_take_in_are_summed_over_cores() {
     assert_eq!(found, expected);
 }
 
+/// mountstats with a mount by NFS that has read.
+fn mounts(ops: u32, ms: u32) -> String {
+    format!(
+        "device proc mounted on /proc with fstype proc\n\
+         device files:/x mounted on /home with fstype nfs4 statvers=1.1\n\
+         \tper-op statistics\n\
+         \t        NULL: 0 0 0 0 0 0 0 0 0\n\
+         \t        READ: {ops} {ops} 0 100 100 1 2 {ms} 0\n\
+         \t       WRITE: 2 2 0 100 100 1 2 10 0\n"
+    )
+}
+
 #[test]
 fn operations_of_nfs_are_summed_by_mount() {
-    let text = |ops, ms| {
-        format!(
-            "device proc mounted on /proc with fstype proc\n\
-             device files:/x mounted on /home with fstype nfs4 statvers=1.1\n\
-             \tper-op statistics\n\
-             \t        NULL: 0 0 0 0 0 0 0 0 0\n\
-             \t        READ: {ops} {ops} 0 100 100 1 2 {ms} 0\n\
-             \t       WRITE: 2 2 0 100 100 1 2 10 0\n"
-        )
-    };
-    let texts = [text(5, 20), text(8, 65)];
+    let texts = [mounts(5, 20), mounts(8, 65)];
     let found = growth(nfs, [&texts[0], &texts[1]]);
     assert_eq!(found, [named("operations on /home", 3.0), named("waits for /home", 45.0)]);
+}
+
+#[test]
+fn a_mount_by_nfs_that_comes_later_is_seen_in_the_end() {
+    let dir = testkit::TempDir::new().expect("a directory");
+    let path = dir.path().join("mountstats");
+    std::fs::write(&path, "device proc mounted on /proc with fstype proc\n").unwrap();
+    let file = ReadAgain::open(path.to_str().unwrap()).unwrap();
+    let mut source = MountsFile { file, unasked: 0 };
+    let mut counters = SignalReadings::default();
+    let mut names = Vec::new();
+    for now_ns in 1..=u64::from(UNASKED) + 3 {
+        counters.begin(now_ns);
+        source.sample(&mut counters);
+        std::fs::write(&path, mounts(5, 20)).unwrap();
+        counters.grown(&mut |it| names.push(it.name.to_owned()));
+    }
+    assert_eq!(names, ["operations on /home", "waits for /home"]);
 }
 
 #[test]
