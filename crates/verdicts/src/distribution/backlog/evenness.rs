@@ -5,8 +5,8 @@
 //! choose their tooth by chance, so two neighbouring cells share their calls as coins fall at best.
 //! This holds in any order of the calls.
 //!
-//! Cells start above the fast calls. They are half a quantum to 4 quanta wide, for a comb may have
-//! found a fraction of the interval or twice that. They are held against each other in two ways:
+//! Cells start above the fast calls. They are a third of a quantum to 4 quanta wide, for a comb may
+//! have found a fraction or a multiple of the interval. There are two ways to compare them:
 //! - cells 1 and 2, 3 and 4 and so on, so that no call counts twice. The chance is Chernoff's bound
 //!   of the sum of (n₁ − n₂)² / (n₁ + n₂) ("A measure of asymptotic efficiency", 1952), and so is
 //!   never too small;
@@ -20,10 +20,10 @@ use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use crate::distribution::fit::CombLine;
 
-/// Chance of such evenness below which it is a backlog's: ten are looked at.
+/// Chance of such evenness below which it is a backlog's: twelve are looked at.
 const CHANCE_MAX: f64 = 1e-3;
 /// Widths of a cell, in quanta.
-const WIDTHS: [f64; 5] = [0.5, 1.0, 2.0, 3.0, 4.0];
+const WIDTHS: [f64; 6] = [1.0 / 3.0, 0.5, 1.0, 2.0, 3.0, 4.0];
 /// Calls beside the teeth, of those above the fast ones, from which on this is asked.
 const BESIDE_MIN: f64 = 0.02;
 /// Two cells with more calls are as even by chance as χ² says.
@@ -49,9 +49,10 @@ pub(super) fn is_even(sorted: &[f64], line: &CombLine) -> bool {
     beside as f64 > BESIDE_MIN * above.len() as f64
         && WIDTHS.iter().any(|quanta| {
             let width = line.quantum * quanta;
-            // Between two teeth.
-            let first = ((lowest + width - line.origin) / line.quantum + 0.5).ceil() - 0.5;
-            let cells = cells(above, line.origin + first * line.quantum, width);
+            // Between two teeth, those of a smaller interval, too.
+            let between = line.origin + width.min(line.quantum) / 2.0;
+            let first = ((lowest + width - between) / line.quantum).ceil();
+            let cells = cells(above, between + first * line.quantum, width);
             chance_of_pairs(&cells) < CHANCE_MAX || chance_of_curves(&cells) < CHANCE_MAX
         })
 }
