@@ -15,9 +15,11 @@ links || missing="$missing gcc libc6-dev"
 command -v curl >/dev/null || missing="$missing curl"
 
 if [ -n "$missing" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-    apt-get update -q
+    # While another one updates the lists this fails, and they are new all the same.
+    apt-get update -q || true
     # shellcheck disable=SC2086
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
+        -o DPkg::Lock::Timeout=600 $missing
     missing=""
 fi
 for package in $missing; do

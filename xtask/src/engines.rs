@@ -12,6 +12,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::checkout::{execute, root};
+use crate::setup::apt_install;
 
 /// Where engines are put, and where the tests look for them.
 const DIR: &str = "target/engines";
@@ -72,9 +73,7 @@ fn kafka(dir: &Path) -> Result<()> {
 fn clickhouse(dir: &Path) -> Result<()> {
     let program = Path::new("/usr/sbin/clickhouse-server");
     if !program.exists() {
-        let mut install = Command::new("apt-get");
-        install.args(["install", "-y", "-q", "--no-install-recommends", "clickhouse-server"]);
-        execute(install.env("DEBIAN_FRONTEND", "noninteractive"))?;
+        apt_install(&["clickhouse-server"])?;
     }
     let link = dir.join("clickhouse-server");
     if link.exists() {

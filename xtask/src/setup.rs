@@ -179,10 +179,9 @@ fn install_packages(stage: Stage) -> Result<()> {
         packages.dedup();
         println!("installing {}", packages.join(", "));
         let mut update = Command::new("apt-get");
-        execute(update.args(["update", "-q"]))?;
-        let mut install = Command::new("apt-get");
-        install.args(["install", "-y", "-q", "--no-install-recommends"]).args(packages);
-        execute(install.env("DEBIAN_FRONTEND", "noninteractive"))?;
+        // While another one updates the lists this fails, and they are new all the same.
+        update.args(["update", "-q"]).status().context("run apt-get")?;
+        apt_install(&packages)?;
     }
     let missing = self::missing(stage);
     for need in &missing {
@@ -192,6 +191,14 @@ fn install_packages(stage: Stage) -> Result<()> {
         0 => Ok(()),
         count => bail!("{count} of what is needed are missing"),
     }
+}
+
+/// Installs Debian packages. Upgrades that run on a fresh machine are waited for.
+pub(crate) fn apt_install(packages: &[&str]) -> Result<()> {
+    let mut install = Command::new("apt-get");
+    install.args(["install", "-y", "-q", "--no-install-recommends"]);
+    install.args(["-o", "DPkg::Lock::Timeout=600"]).args(packages);
+    execute(install.env("DEBIAN_FRONTEND", "noninteractive"))
 }
 
 fn advice(need: &Need, has_apt: bool) -> String {
