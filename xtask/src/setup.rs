@@ -116,6 +116,9 @@ const SYSTEMD: &str = "command -v systemd-analyze && command -v systemd-socket-a
 /// With the reader of what it stores.
 const CARBON: &str = "command -v carbon-cache && command -v whisper-fetch";
 
+/// What reads the lock files: Debian's own npm, 9.2, fails on the aliases in one of them.
+const NPM: &str = "npm@10.9.4";
+
 /// The oldest that the pinned requirements run on.
 const PYTHON_NEW_ENOUGH: &str = "python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'";
 
@@ -284,7 +287,8 @@ fn install_from_npm(what: &str, pinned: &str, into: &str) -> Result<()> {
         fs::copy(&from, dir.join(file)).with_context(|| format!("copying `{file}`"))?;
     }
     let mut npm = Command::new("npm");
-    npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"]);
+    npm.args(["exec", "--yes", &format!("--package={NPM}"), "--", "npm", "ci"]);
+    npm.args(["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"]);
     execute(npm.current_dir(&dir))?;
     fs::write(&stamp, lock).with_context(|| format!("writing `{}`", stamp.display()))
 }
