@@ -181,6 +181,17 @@ def test_the_chart_scales_by_cpu_or_by_a_metric(render) -> None:
     assert "replicas" not in workload(objects)["spec"]
 
 
+def test_clients_keep_their_addresses_where_that_is_said(render) -> None:
+    def public(*words: str | Path) -> Object:
+        services = [one for one in render(*words) if one["kind"] == "Service"]
+        (found,) = [one["spec"] for one in services if one["spec"].get("clusterIP") != "None"]
+        return found
+
+    assert public("--values", HERE / "on.yaml")["externalTrafficPolicy"] == "Local"
+    # Kubernetes refuses any, also the default, on a service that is not reached from outside.
+    assert "externalTrafficPolicy" not in public()
+
+
 def test_prometheus_scrapes_each_pod_with_the_token(render) -> None:
     objects = render("--values", HERE / "on.yaml")
     monitor = by_kind(objects, "ServiceMonitor")["spec"]
@@ -250,6 +261,19 @@ def test_notes_say_that_a_server_is_the_pod_itself(run_helm) -> None:
     assert not told("localhost.example:8000")
     sidecar = 'initContainers=[{"name":"app","image":"app","restartPolicy":"Always"}]'
     assert not told("localhost:8000", "--set-json", sidecar)
+
+
+def test_notes_say_that_clients_may_lose_their_addresses(run_helm) -> None:
+    def told(*words: str) -> bool:
+        return "share what one client may hold" in notes(run_helm, *words)
+
+    balanced = ["--set", "service.type=LoadBalancer"]
+    assert not told() and told(*balanced) and told("--set", "service.type=NodePort")
+    assert told(*balanced, "--set", "service.externalTrafficPolicy=Cluster")
+    assert not told(*balanced, "--set", "service.externalTrafficPolicy=Local")
+    for proxies, is_told in (("['10.0.0.0/8']", False), ("[]", True)):
+        config = f"config=[listen]\ntrusted = {proxies}"
+        assert told(*balanced, "--set-literal", config) == is_told
 
 
 def test_the_images_are_of_the_version_of_the_program() -> None:
