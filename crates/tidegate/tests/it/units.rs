@@ -6,9 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use pipeline::SupervisorOptions;
 use testkit::{Absent, TempDir, require};
 
-use crate::running::BINARY;
+use crate::running::{BINARY, run};
 
 /// What the package puts there.
 const INSTALLED: &str = "/usr/bin/tidegate";
@@ -121,4 +122,16 @@ fn a_unit_that_waits_for_a_file_has_an_example_of_it() {
     }
     files.sort();
     assert_eq!(files, ["events.toml", "statsd.toml"]);
+}
+
+#[test]
+fn a_stop_has_time_for_the_drain_and_then_for_the_record_process() {
+    let folder = TempDir::new().unwrap();
+    let (_, said, _) = run(&["config", "explain", "listen.drain_timeout"], folder.path());
+    let default = said.lines().find_map(|line| line.strip_prefix("  default   ")).unwrap();
+    let seconds = |text: &str| text.trim_end_matches('s').parse::<u64>().unwrap();
+    let ended = seconds(default) + SupervisorOptions::default().end_timeout.as_secs();
+    let (_, unit) = packed().into_iter().find(|(name, _)| name == "tidegate.service").unwrap();
+    let kill = unit.lines().find_map(|line| line.strip_prefix("TimeoutStopSec=")).unwrap();
+    assert!(seconds(kill) > ended, "killed after {kill} s, and it may take {ended} s");
 }
