@@ -103,6 +103,23 @@ def test_what_the_chart_sets_cannot_be_set_again(run_helm, key) -> None:
     assert f"{key}: the chart sets " in run.stderr
 
 
+def test_no_name_that_the_chart_gives_can_be_given_again(run_helm, render) -> None:
+    # It has a token and shared memory, and names nothing itself.
+    values = ["--values", CHART.parents[1] / "tests/values/workers.yaml"]
+    (deployment,) = [one for one in render(*values) if one["kind"] == "Deployment"]
+    pod = deployment["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    given = {"extraEnv": container["env"], "extraVolumes": pod["volumes"]}
+    given["initContainers"] = pod["containers"]
+    for key, entries in given.items():
+        assert entries
+        for entry in entries:
+            setting = f"{key}={json.dumps([{'name': entry['name']}])}"
+            run = run_helm("template", "news", CHART, *values, "--set-json", setting)
+            assert run.returncode != 0, setting
+            assert f"{key}: the chart sets {entry['name']} itself" in run.stderr
+
+
 def test_a_password_in_a_file_of_its_own_needs_no_secret(render) -> None:
     sink = """
     url = "postgres://me:${credential:database}@db/x"
