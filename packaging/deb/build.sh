@@ -34,6 +34,11 @@ put "$here/sysusers.conf" usr/lib/sysusers.d/tidegate.conf
 put "$here/copyright" usr/share/doc/tidegate/copyright
 put "$here/lintian-overrides" usr/share/lintian/overrides/tidegate
 put_gz "$here/changelog" usr/share/doc/tidegate/changelog
+put "$here/README.Debian" usr/share/doc/tidegate/README.Debian
+for example in "$here"/examples/* "$here/../prometheus/tidegate.rules.yaml" \
+    "$here/../grafana/tidegate.json"; do
+    put "$example" "usr/share/doc/tidegate/examples/$(basename "$example")"
+done
 
 "$stage/usr/bin/tidegate" manual "$dir/manual" >/dev/null
 for page in "$dir"/manual/*.1; do

@@ -14,6 +14,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
+import tomllib
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,6 +22,7 @@ CHART = ROOT / "packaging/helm/tidegate"
 VALUES = sorted((Path(__file__).parent / "values").glob("*.yaml"))
 # `cargo xtask setup --test` puts a package there that has Helm in an archive of an archive.
 HELM = ROOT / "target/helm"
+VERSION = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
 
 Object = dict[str, Any]
 SCHEMAS = json.loads((Path(__file__).parent / "schemas/kubernetes.json").read_text())

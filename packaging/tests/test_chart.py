@@ -1,12 +1,12 @@
 """Claims about the chart: what it makes fits Kubernetes, runs, and loses nothing."""
 
 import json
+import re
 import subprocess
 import tempfile
 from pathlib import Path
 
 import pytest
-import tomllib
 import yaml
 from conftest import CHART, ROOT, VALUES, Object, misfits
 
@@ -181,6 +181,17 @@ def test_the_chart_scales_by_cpu_or_by_a_metric(render) -> None:
     assert "replicas" not in workload(objects)["spec"]
 
 
+def test_clients_keep_their_addresses_where_that_is_said(render) -> None:
+    def public(*words: str | Path) -> Object:
+        services = [one for one in render(*words) if one["kind"] == "Service"]
+        (found,) = [one["spec"] for one in services if one["spec"].get("clusterIP") != "None"]
+        return found
+
+    assert public("--values", HERE / "on.yaml")["externalTrafficPolicy"] == "Local"
+    # Kubernetes refuses any, also the default, on a service that is not reached from outside.
+    assert "externalTrafficPolicy" not in public()
+
+
 def test_prometheus_scrapes_each_pod_with_the_token(render) -> None:
     objects = render("--values", HERE / "on.yaml")
     monitor = by_kind(objects, "ServiceMonitor")["spec"]
@@ -252,15 +263,43 @@ def test_notes_say_that_a_server_is_the_pod_itself(run_helm) -> None:
     assert not told("localhost:8000", "--set-json", sidecar)
 
 
-def test_the_images_are_of_the_version_of_the_program() -> None:
-    version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
-    assert yaml.safe_load((CHART / "Chart.yaml").read_text())["appVersion"] == version
-    for name, image in (
-        ("compose.yaml", "TIDEGATE_IMAGE:-tidegate"),
-        ("workers.yaml", "TIDEGATE_PYTHON_IMAGE:-tidegate-python"),
-    ):
-        text = (ROOT / "packaging/compose" / name).read_text()
-        assert f"${{{image}:{version}}}" in text
+def test_notes_say_that_clients_may_lose_their_addresses(run_helm) -> None:
+    def told(*words: str) -> bool:
+        return "share what one client may hold" in notes(run_helm, *words)
+
+    balanced = ["--set", "service.type=LoadBalancer"]
+    assert not told() and told(*balanced) and told("--set", "service.type=NodePort")
+    assert told(*balanced, "--set", "service.externalTrafficPolicy=Cluster")
+    assert not told(*balanced, "--set", "service.externalTrafficPolicy=Local")
+    for proxies, is_told in (("['10.0.0.0/8']", False), ("[]", True)):
+        config = f"config=[listen]\ntrusted = {proxies}"
+        assert told(*balanced, "--set-literal", config) == is_told
+
+
+def test_the_chart_knows_the_defaults_of_the_program(tidegate) -> None:
+    templates = CHART / "templates"
+    filled = r'"tidegate\.filled" \(list \$config "(\w+)" \(list (.*?)\) (.*?)\)'
+    told = {
+        ".".join(re.findall(r"\w+", f"{table} {key}")): size
+        for size, key, table in re.findall(filled, (templates / "_warnings.tpl").read_text())
+    }
+    assert told.keys() == {"journal.keep.bytes", "cache.disk.bytes"}
+    admin = re.search(r'"admin" "(\S+)"', (templates / "_config.tpl").read_text())
+    assert admin
+    for key, default in {**told, "listen.admin": admin[1]}.items():
+        command = [tidegate, "config", "explain", key]
+        run = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert f"\n  default   {default}\n" in run.stdout, key
+
+
+def test_the_process_is_the_user_of_the_images() -> None:
+    script = (ROOT / "packaging/make/images.py").read_text()
+    user = re.search(r"^USER = (\d+)$", script, re.MULTILINE)
+    assert user
+    security = yaml.safe_load((CHART / "values.yaml").read_text())["security"]
+    assert security == {"user": int(user[1]), "group": int(user[1])}
+    for page in ("kubernetes.md", "images.md", "compose.md"):
+        assert f"user {user[1]}" in (ROOT / "docs/deploying" / page).read_text(), page
 
 
 def leaves(values: Object, schema: Object, path: str = "") -> dict[str, object]:

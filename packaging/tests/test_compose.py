@@ -14,7 +14,7 @@ import jsonschema_rs
 import pytest
 import tomllib
 import yaml
-from conftest import ROOT, Object, serving
+from conftest import ROOT, VERSION, Object, serving
 
 COMPOSE = ROOT / "packaging/compose"
 SCHEMA = json.loads((Path(__file__).parent / "schemas/compose.json").read_text())
@@ -74,7 +74,7 @@ def test_tidegate_and_app_are_the_user_to_whom_the_volume_belongs(services) -> N
 def test_workers_run_in_an_image_of_ours_with_libraries_for_its_python() -> None:
     lines = load("workers.yaml")["services"]["tidegate"]["build"]["dockerfile_inline"].splitlines()
     libraries, image = (line for line in lines if line.startswith("FROM "))
-    assert image == "FROM ${TIDEGATE_PYTHON_IMAGE:-tidegate-python:0.1.0}"
+    assert image == f"FROM ${{TIDEGATE_PYTHON_IMAGE:-tidegate-python:{VERSION}}}"
     # Another user, and an entry point in place of the command, would come after it.
     after = lines[lines.index(image) + 1 :]
     assert {line.split()[0] for line in after} == {"COPY", "ENV"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from conftest import CHART, ROOT
+from conftest import CHART, ROOT, VERSION
 
 KUBERNETES = ROOT / "docs/deploying/kubernetes.md"
 COMPOSE = ROOT / "docs/deploying/compose.md"
@@ -79,8 +79,8 @@ def test_the_dockerfile_of_the_guide_installs_libraries_as_compose_does() -> Non
 
 def test_compose_loads_the_images_that_its_files_name() -> None:
     files = [path.read_text() for path in (ROOT / "packaging/compose").glob("*.yaml")]
-    used = set(re.findall(r"\$\{\w+:-(tidegate[\w-]*):0\.1\.0\}", "".join(files)))
-    told = set(re.findall(r"(tidegate[\w-]*)-0\.1\.0-image\.tar", COMPOSE.read_text()))
+    used = set(re.findall(rf"\$\{{\w+:-(tidegate[\w-]*):{VERSION}\}}", "".join(files)))
+    told = set(re.findall(rf"(tidegate[\w-]*)-{VERSION}-image\.tar", COMPOSE.read_text()))
     assert told == used == {"tidegate", "tidegate-python"}
     assert ".env" in (ROOT / ".gitignore").read_text().splitlines()
 

@@ -15,9 +15,8 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from conftest import ROOT, answering
+from conftest import ROOT, VERSION, answering
 
-VERSION = "0.1.0"
 IMAGES = ["tidegate", "tidegate-python"]
 BECOMES_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root may change the root")
 DATA = "/var/lib/tidegate"

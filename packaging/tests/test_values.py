@@ -12,6 +12,8 @@ WRONG = {
     "replicas=many": "at '/replicas'",
     "service.port=70000": "at '/service/port'",
     "service.type=Cluster": "at '/service/type'",
+    "service.externalTrafficPolicy=local": "at '/service/externalTrafficPolicy'",
+    "service.externalTrafficPolicy=Local": "service.type is ClusterIP, which takes none",
     "probes.readiness=alive": "at '/probes/readiness'",
     "sharedMemory.size=1.75G B": "sharedMemory.size: 1.75G B is no size",
     "sharedMemory.size=1.75g": "such as 1536Mi",
@@ -99,6 +101,23 @@ def test_what_the_chart_sets_cannot_be_set_again(run_helm, key) -> None:
     run = run_helm("template", "news", CHART, "--set-json", f"{key}={json.dumps(TWICE[key])}")
     assert run.returncode != 0
     assert f"{key}: the chart sets " in run.stderr
+
+
+def test_no_name_that_the_chart_gives_can_be_given_again(run_helm, render) -> None:
+    # It has a token and shared memory, and names nothing itself.
+    values = ["--values", CHART.parents[1] / "tests/values/workers.yaml"]
+    (deployment,) = [one for one in render(*values) if one["kind"] == "Deployment"]
+    pod = deployment["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    given = {"extraEnv": container["env"], "extraVolumes": pod["volumes"]}
+    given["initContainers"] = pod["containers"]
+    for key, entries in given.items():
+        assert entries
+        for entry in entries:
+            setting = f"{key}={json.dumps([{'name': entry['name']}])}"
+            run = run_helm("template", "news", CHART, *values, "--set-json", setting)
+            assert run.returncode != 0, setting
+            assert f"{key}: the chart sets {entry['name']} itself" in run.stderr
 
 
 def test_a_password_in_a_file_of_its_own_needs_no_secret(render) -> None:

@@ -6,14 +6,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, VERSION
 
+PACKAGE = f"tidegate_{VERSION}_amd64.deb"
 PAGE = (ROOT / "docs/deploying/verify.md").read_text()
 # They take a release build, or two.
 TOO_LONG = {
     "cargo xtask package deb",
     "cargo xtask package reproduce",
-    "sha256sum target/package/tidegate_0.1.0_amd64.deb",
+    f"sha256sum target/package/{PACKAGE}",
 }
 
 
@@ -67,9 +68,9 @@ def test_every_command_that_is_left_out_is_on_the_page() -> None:
 def test_a_changed_package_is_told(release, tidegate, tmp_path) -> None:
     for file in release.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
-    package = tmp_path / "tidegate_0.1.0_amd64.deb"
+    package = tmp_path / PACKAGE
     package.write_bytes(package.read_bytes()[:-1] + b"x")
     command = next(command for command in examples() if "--check" in command)
     run = shell(command, tmp_path, tidegate)
     assert run.returncode == 1
-    assert "tidegate_0.1.0_amd64.deb: FAILED" in run.stdout
+    assert f"{PACKAGE}: FAILED" in run.stdout

@@ -11,11 +11,9 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, VERSION
 from packaging.metadata import Metadata
 from packaging.utils import parse_wheel_filename
-
-VERSION = "0.1.0"
 
 
 def make(program: Path, folder: Path) -> Path:

@@ -1,8 +1,10 @@
 """Claims about the workflows of GitHub: actionlint finds nothing to mend in them."""
 
+import re
 import subprocess
 from pathlib import Path
 
+import tomllib
 import yaml
 from conftest import ROOT
 
@@ -22,6 +24,16 @@ def findings(*files: Path) -> str:
 def test_actionlint_finds_nothing_in_our_workflows() -> None:
     assert [file.name for file in WORKFLOWS] == ["ci.yml", "release.yml"]
     assert findings(*WORKFLOWS) == ""
+
+
+def test_jobs_compile_with_the_oldest_rust_that_is_promised() -> None:
+    workspace = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]
+    version = workspace["package"]["rust-version"]
+    jobs = [job for file in WORKFLOWS for job in yaml.safe_load(file.read_text())["jobs"].values()]
+    containers = [job["container"] for job in jobs if "container" in job]
+    assert len(containers) == 3 and set(containers) == {f"rust:{version}-bookworm"}
+    for file in ("README.md", "xtask/before-cargo.sh"):
+        assert re.search(rf"\b{re.escape(version)} or newer", (ROOT / file).read_text()), file
 
 
 def test_actionlint_finds_a_job_that_is_not_there(tmp_path) -> None:

@@ -1,7 +1,9 @@
 """Steps before a model are composed exactly, absent fields included, or refused."""
 
 import json
+import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +22,7 @@ from sklearn.preprocessing import (
 )
 
 from tidegate import ExportError, LinearModel, export_linear
-from tidegate.columns import places_of
+from tidegate.columns import STEPS, places_of
 
 NAMES = ["item.age", "item.price", "item.kind", "user.plan", "item.seen_ms"]
 RNG = np.random.default_rng(11)
@@ -340,3 +342,12 @@ def test_refuses_a_step_that_is_not_fitted(tmp_path) -> None:
     model.steps[-1] = ("ridge", Ridge().fit(NUMBERS, TARGET))
     with pytest.raises(ExportError, match="step `StandardScaler`: it is not fitted; call `fit`"):
         read_back(model, tmp_path / "m", NUMBER_NAMES)
+
+
+def test_the_readme_names_every_step_that_is_composed() -> None:
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    rows = re.search(r"^\| step before the model.*?\n\n", readme, re.DOTALL | re.MULTILINE)
+    assert rows
+    named = set(re.findall(r"`(\w+)`", rows[0]))
+    # A pipeline in a pipeline is its steps.
+    assert STEPS.keys() - named == {"Pipeline"}

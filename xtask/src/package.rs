@@ -3,7 +3,7 @@
 //! A package is made of a program that is built: by default the release build, with the commit in
 //! it, else what `--binary` names. The Debian package is tried on a clean Debian under systemd.
 //! Elsewhere: what is in a package, and the trial, which are scripts of `packaging/deb` and
-//! `packaging/make`.
+//! `packaging/make`; their tests (`crates/tidegate/tests/it/package.rs`, `packaging/tests`).
 
 mod portable;
 mod recipe;

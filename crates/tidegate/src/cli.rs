@@ -213,7 +213,8 @@ pub(crate) struct InitArgs {
     #[arg(long, value_name = "FILES", conflicts_with_all = ["upstream", "cache", "user", "public",
           "admin"])]
     pub log: Option<String>,
-    /// How long answers are stored for everybody: a time such as 60s, `origin` or `none`.
+    /// How long answers are stored for everybody: a time such as 60s, `origin` or `none`. They are
+    /// fetched without cookies.
     #[arg(long, value_name = "TIME|origin|none")]
     pub cache: Option<String>,
     /// Where a request has the user's id: cookie:NAME, header:NAME, query:NAME or `none`.

@@ -11,7 +11,7 @@ fail() {
 until_true() {
     what=$1 tries=0
     shift
-    until "$@"; do
+    until "$@" >/dev/null 2>&1; do
         tries=$((tries + 1))
         [ $tries -lt 300 ] || fail "waited in vain for $what"
         sleep 0.1

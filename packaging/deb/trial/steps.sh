@@ -143,18 +143,16 @@ until_true "answers to the clients that waited" answered
 step "the other services run by files of their own"
 ! systemctl start tidegate-statsd 2>/dev/null || [ "$(property ActiveState tidegate-statsd)" = inactive ] ||
     fail "statsd runs without a file"
-printf 'root = "/var/lib/tidegate"\n[statsd]\n' >/etc/tidegate/statsd.toml
-: >/var/log/access.log
-cat >/etc/tidegate/events.toml <<'TOML'
-root = "/var/lib/tidegate"
-source = [{ name = "log", files = ["/var/log/access.log"] }]
-rollup = [{ name = "hits", by = ["day"] }]
-sink = [{ name = "main", url = "sqlite:counted.db" }]
-TOML
+cp /usr/share/doc/tidegate/examples/*.toml /etc/tidegate/
+mkdir /var/log/nginx
+echo '192.0.2.7 - - [21/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 5 "-" "-"' \
+    >/var/log/nginx/access.log
 for unit in tidegate-statsd tidegate-events; do
     systemctl enable --now $unit 2>/dev/null || fail "$unit does not start"
     [ "$(property ActiveState $unit)" = active ] || fail "$unit does not run"
 done
+log_counted() { [ -s /var/lib/tidegate/data/log.db ]; }
+until_true "a count of the log" log_counted
 systemctl reload tidegate-statsd || fail "statsd does not read its file again"
 [ "$(property ActiveState tidegate-statsd)" = active ] || fail "statsd does not go on"
 

@@ -6,6 +6,10 @@
 //! by `--force`, or by a `yes` at a terminal. So is a link, which is not followed. A new file is
 //! for its owner and its group, since the address of a sink may have a password. An answer that the
 //! check refuses is asked for again at a terminal, and elsewhere is an error.
+//! No file hands one user's page to the next. By default it stores nothing, since answers may
+//! depend on cookies; what an answer has it store is fetched without them. So a file is without a
+//! note (`notes.rs`), unless it names a user. Only the operator knows who has a profile, and what
+//! else tells the app who asks; such notes are printed at once.
 //! The file begins small: what it leaves out is at its default. Never here: what keys mean.
 
 use std::io::{self, BufRead, IsTerminal};
@@ -15,6 +19,7 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow};
 use chassis::config::Problem;
 
+use super::notes;
 use crate::cli::InitArgs;
 use crate::config;
 use crate::exit::Misuse;
@@ -42,12 +47,12 @@ const LOG: Question = Question {
     usual: "/var/log/nginx/access.log*",
 };
 const CACHE: Question = Question {
-    text: "How long may an answer be stored for everybody?",
+    text: "How long may an answer be stored for everybody? It is then fetched without cookies.",
     forms: "a time such as 60s; origin, for as long as its headers say; or none",
-    usual: "origin",
+    usual: "none",
 };
 const USER: Question = Question {
-    text: "Who is the user? Stored answers are then fetched without cookies.",
+    text: "Who is the user?",
     forms: "cookie:NAME, header:NAME, query:NAME, or none",
     usual: "none",
 };
@@ -101,16 +106,16 @@ pub(super) fn run(args: &InitArgs) -> Result<()> {
     }
     let answers = asker.answers(args)?;
     let text = written(&answers);
-    if let Err(problems) = config::check(&text, dir_of(file)) {
-        return Err(WrongConfig::new(file.to_owned(), problems).into());
-    }
+    let plan = config::check(&text, dir_of(file))
+        .map_err(|problems| WrongConfig::new(file.to_owned(), problems))?;
     output::replace(file, &text)?;
     let shown = file.display();
     let next = if answers.upstream == "none" { "events run" } else { "serve" };
     let file =
         if file == Path::new("tidegate.toml") { String::new() } else { format!(" -c {shown}") };
+    let notes: String = notes::of(&plan).iter().map(|note| format!("note: {note}\n")).collect();
     output::print_cleaned(&format!(
-        "{shown}: written\n`tidegate config explain {shown}` says what it does, \
+        "{notes}{shown}: written\n`tidegate config explain {shown}` says what it does, \
          `tidegate {next}{file}` runs it.\n"
     ))
 }
@@ -281,18 +286,29 @@ fn upstream(answer: &str) -> String {
 }
 
 fn route(answers: &Answers) -> String {
-    let mut text = String::from(
-        "\n# Everything goes to it; put routes for single paths before this one.\n\
-         [[route]]\npath  = \"/{*rest}\"\nto    = \"upstream:backend\"\n",
+    let (way, keys) = match answers.cache.as_str() {
+        "none" => (" and nothing is stored: answers may depend on cookies.", String::new()),
+        "origin" => (
+            " and is fetched without cookies, so that it may be stored.",
+            "cache = {}                      # for as long as its headers say\n\
+             key   = { cookies = [] }\n"
+                .to_owned(),
+        ),
+        ttl => (
+            " and is fetched without cookies, so that it may be stored.",
+            format!(
+                "cache = {{ ttl = {} }}\nkey   = {{ cookies = [] }}\n\
+                 forward = [\"accept\", \"accept-language\"]     # no other headers\n",
+                quoted(ttl)
+            ),
+        ),
+    };
+    let mut text = format!(
+        "\n# Everything goes to it,{way}\n# Put routes for single paths before this one.\n\
+         [[route]]\npath  = \"/{{*rest}}\"\nto    = \"upstream:backend\"\n{keys}"
     );
-    match answers.cache.as_str() {
-        "none" => {}
-        "origin" => text += "cache = {}                      # for as long as its headers say\n",
-        ttl => text += &format!("cache = {{ ttl = {} }}\n", quoted(ttl)),
-    }
     if answers.user != "none" {
-        text +=
-            "# Stored answers are fetched without cookies; [profiles] says who gets their own.\n";
+        text += "# [profiles] says who gets an answer of their own.\n";
         text += &format!("personalise = {{ user = {} }}\n", quoted(&answers.user));
     }
     text

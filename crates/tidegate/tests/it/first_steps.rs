@@ -22,6 +22,7 @@ fn a_first_configuration_passes_the_check_and_is_served() {
     assert!(out.starts_with("tidegate.toml: written\n"), "{out}");
     let (code, out, err) = run(&["config", "check"], folder);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert_eq!(out, "tidegate.toml: no errors\n");
 
     let file = folder.join("tidegate.toml");
     let text = std::fs::read_to_string(&file).unwrap();
@@ -40,6 +41,20 @@ fn a_first_configuration_passes_the_check_and_is_served() {
         let (_, out, _) = run(&query, folder);
         out.contains("\"count\": 2")
     });
+}
+
+#[test]
+fn the_configuration_of_the_readme_lacks_nothing_but_its_profile_file() {
+    let readme = include_str!("../../../../README.md");
+    let (_, block) = readme.split_once("tidegate.toml` runs it:\n\n```toml\n").unwrap();
+    let (text, _) = block.split_once("```").unwrap();
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("tidegate.toml"), text).unwrap();
+    let (code, out, err) = run(&["config", "check"], folder.path());
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let notes: Vec<&str> = out.lines().filter(|line| line.starts_with("note: ")).collect();
+    assert_eq!(notes.len(), 1, "{out}");
+    assert!(notes[0].contains("data/profiles.db` is not there yet"), "{out}");
 }
 
 #[test]

@@ -20,6 +20,9 @@
 {{- if ne (empty $metric.name) (empty $metric.averageValue) -}}
 {{- fail "autoscaling.metric: name and averageValue belong together" -}}
 {{- end -}}
+{{- if and .Values.service.externalTrafficPolicy (eq .Values.service.type "ClusterIP") -}}
+{{- fail "service.externalTrafficPolicy: service.type is ClusterIP, which takes none: leave it out, or set NodePort or LoadBalancer" -}}
+{{- end -}}
 {{- if gt (int64 .Values.autoscaling.minReplicas) (int64 .Values.autoscaling.maxReplicas) -}}
 {{- fail "autoscaling.minReplicas: it is more than autoscaling.maxReplicas" -}}
 {{- end -}}

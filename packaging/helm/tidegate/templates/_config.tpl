@@ -1,4 +1,4 @@
-{{- /* What the chart reads in the configuration: the two addresses. Everything else is Tidegate's. */ -}}
+{{- /* What the chart needs of the configuration: the two addresses. Elsewhere: keys that it refuses (_check.tpl), and those that the notes look at (_warnings.tpl). Everything else is Tidegate's. */ -}}
 
 {{- define "tidegate.public" -}}
 {{- include "tidegate.listen" (list .Values.config "public" (printf "0.0.0.0:%d" (int64 .Values.port))) -}}

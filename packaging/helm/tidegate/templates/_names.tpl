@@ -1,3 +1,4 @@
+{{- /* Names and labels of all objects, and what is asked of values in more than one template. */ -}}
 {{- define "tidegate.name" -}}
 {{- default .Chart.Name .Values.nameOverride -}}
 {{- end -}}

@@ -13,6 +13,9 @@ data.size is {{ .Values.data.size }}: too small for the {{ divf $filled 1e9 }} G
 {{- if include "tidegate.asksItself" . }}
 A server of an upstream is on 127.0.0.1 or localhost, which is the pod itself: no other container runs there, so name a service.
 {{- end }}
+{{- if include "tidegate.losesClients" . }}
+Clients may come with the address of a machine of the cluster, and then share what one client may hold: set service.externalTrafficPolicy to Local, or name what forwards them in listen.trusted.
+{{- end }}
 {{- end -}}
 
 {{- /* What stands at a path below a table, as JSON; "" if nothing does. */ -}}
@@ -41,5 +44,13 @@ A server of an upstream is on 127.0.0.1 or localhost, which is the pod itself: n
 {{- range ternary (fromToml .Values.config).upstream list (kindIs "slice" (fromToml .Values.config).upstream) -}}
 {{- if regexMatch "\"(127\\.|localhost:|\\[::1\\])" (toJson .servers) }}true{{ end -}}
 {{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* Whether the cluster may put a machine's address in a client's place, and no header says whose request it is. */ -}}
+{{- define "tidegate.losesClients" -}}
+{{- $service := .Values.service -}}
+{{- if and (ne $service.type "ClusterIP") (ne (default "" $service.externalTrafficPolicy) "Local") -}}
+{{- if has (include "tidegate.at" (list (fromToml .Values.config) "listen" "trusted")) (list "\"\"" "null" "[]") }}true{{ end -}}
 {{- end -}}
 {{- end -}}

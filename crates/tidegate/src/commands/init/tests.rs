@@ -42,6 +42,33 @@ fn whatever_is_answered_passes_the_check() {
 }
 
 #[test]
+fn a_file_has_no_note_but_what_only_the_operator_knows_of_a_user() {
+    let of_users = [
+        "personalises, but without [profiles] everybody gets the generic answer",
+        "name what tells your app who asks in `personalise.identifies`",
+    ];
+    for cache in ["none", "origin", "60s"] {
+        for (user, expected) in [("none", &of_users[..0]), ("cookie:id", &of_users[..])] {
+            let mut asker = asker(&format!("127.0.0.1:9000\n{cache}\n{user}\n"), false);
+            let text = written(&asker.answers(&options()).unwrap());
+            let notes = notes::of(&config::check(&text, Path::new(".")).unwrap());
+            let is_expected = |note: &&String| expected.iter().any(|part| note.contains(part));
+            let others: Vec<&String> = notes.iter().filter(|note| !is_expected(note)).collect();
+            assert!(others.is_empty(), "{text}\n{others:?}");
+            // What the user is told of is told.
+            assert_eq!(notes.is_empty(), user == "none", "{text}\n{notes:?}");
+        }
+    }
+}
+
+#[test]
+fn without_an_answer_nothing_is_stored() {
+    let mut asker = asker("", false);
+    let text = written(&asker.answers(&options()).unwrap());
+    assert!(!text.contains("cache"), "{text}");
+}
+
+#[test]
 fn an_option_is_not_asked_for() {
     let mut asker = asker("cookie:id\n", false);
     let args = InitArgs {
