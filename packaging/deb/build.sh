@@ -1,6 +1,6 @@
 #!/bin/sh
 # build.sh BINARY DIR VERSION LEVEL: makes DIR/tidegate_VERSION_ARCHITECTURE.deb of a program that
-# is built, compressed at a level of xz. `cargo xtask package deb` calls it.
+# is built, compressed at a level of xz. DIR has the licences of what is linked (`notices.rs`). `cargo xtask package deb` calls it.
 #
 # The same program gives the same bytes: times are those of the changelog, and owners are root.
 set -eu
@@ -32,6 +32,7 @@ for unit in "$here"/../systemd/*; do
 done
 put "$here/sysusers.conf" usr/lib/sysusers.d/tidegate.conf
 put "$here/copyright" usr/share/doc/tidegate/copyright
+put_gz "$dir/tidegate_${version}_third-party.txt" usr/share/doc/tidegate/third-party.txt
 put "$here/lintian-overrides" usr/share/lintian/overrides/tidegate
 put_gz "$here/changelog" usr/share/doc/tidegate/changelog
 put "$here/README.Debian" usr/share/doc/tidegate/README.Debian

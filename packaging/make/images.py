@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from oci import LEVELS, Entries, Entry, Image, Layer, layer, save
-from program import library_files, stripped, told_by
+from program import ROOT, library_files, notices, stripped, told_by
 
 USER = 10001
 CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
@@ -58,7 +58,11 @@ def main() -> None:
     level = LEVELS[quick]
     base = layer("libraries and certificates", libraries_of(binary), level)
     python = layer("Python", python_beside(binary), level)
-    own = {"/usr/local/bin/tidegate": Entry(0o755, stripped(binary))}
+    own = {
+        "/usr/local/bin/tidegate": Entry(0o755, stripped(binary)),
+        "/usr/share/doc/tidegate/LICENSE": Entry(0o644, (ROOT / "LICENSE").read_bytes()),
+        "/usr/share/doc/tidegate/third-party.txt": Entry(0o644, notices(folder, version)),
+    }
     program = layer(f"tidegate {version}", own, level)
     for name, layers in [
         ("tidegate", [base, program]),

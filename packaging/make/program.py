@@ -40,6 +40,14 @@ def made_at() -> int:
     return int(parsedate_to_datetime(written[1]).timestamp())
 
 
+def notices(folder: Path, version: str) -> bytes:
+    """The licences of what is linked, as `cargo xtask package notices` writes them."""
+    file = folder / f"tidegate_{version}_third-party.txt"
+    if not file.exists():
+        raise SystemExit(f"error: no `{file}`; write it: cargo xtask package notices --to {folder}")
+    return file.read_bytes()
+
+
 def stripped(program: Path) -> bytes:
     """The program without what only debuggers read."""
     with tempfile.TemporaryDirectory() as folder:

@@ -16,7 +16,7 @@ import zipfile
 from pathlib import Path
 
 import tomllib
-from program import ROOT, libraries, made_at, oldest_glibc, stripped, told_by
+from program import ROOT, libraries, made_at, notices, oldest_glibc, stripped, told_by
 
 # What PEP 600 lets a wheel ask for, of all that a program in Rust may need.
 EVERYWHERE = {
@@ -52,7 +52,7 @@ def main() -> None:
     tag = f"py3-none-manylinux_{major}_{minor}_{platform.machine()}"
     name = f"tidegate-{version}"
     files = package() | {f"{name}.data/scripts/tidegate": (0o755, stripped(binary))}
-    files |= about(f"{name}.dist-info", project, tag)
+    files |= about(f"{name}.dist-info", project, tag, notices(folder, version))
     wheel = folder / f"{name}-{tag}.whl"
     is_quick = "--quick" in sys.argv
     write(wheel, files, LEVELS[is_quick])
@@ -74,8 +74,8 @@ def package() -> Files:
     }
 
 
-def about(folder: str, project: dict, tag: str) -> Files:
-    """What pip reads: PEP 639's metadata, the tag, the licence."""
+def about(folder: str, project: dict, tag: str, notices: bytes) -> Files:
+    """What pip reads: PEP 639's metadata, the tag, the licences."""
     fields = [
         ("Metadata-Version", "2.4"),
         ("Name", project["name"]),
@@ -83,6 +83,7 @@ def about(folder: str, project: dict, tag: str) -> Files:
         ("Summary", project["description"]),
         ("License-Expression", project["license"]),
         ("License-File", "LICENSE"),
+        ("License-File", "third-party.txt"),
         *(("Classifier", classifier) for classifier in project["classifiers"]),
         ("Requires-Python", project["requires-python"]),
         ("Description-Content-Type", "text/markdown"),
@@ -96,6 +97,7 @@ def about(folder: str, project: dict, tag: str) -> Files:
         f"{folder}/METADATA": (0o644, metadata.encode()),
         f"{folder}/WHEEL": (0o644, wheel.encode()),
         f"{folder}/licenses/LICENSE": (0o644, (ROOT / "LICENSE").read_bytes()),
+        f"{folder}/licenses/third-party.txt": (0o644, notices),
     }
 
 

@@ -32,6 +32,7 @@ def run(*command: str | Path) -> str:
 
 def make(program: Path, folder: Path) -> dict[str, Path]:
     folder.mkdir()
+    (folder / f"tidegate_{VERSION}_third-party.txt").write_text("Copyright others\n")
     run(sys.executable, ROOT / "packaging/make/images.py", program, folder, VERSION, "--quick")
     return {name: folder / f"{name}-{VERSION}-image.tar" for name in IMAGES}
 
@@ -178,6 +179,13 @@ def test_each_package_in_an_image_has_record_files_and_licence(roots, name) -> N
         assert record.with_name(f"{record.name}.md5sums").read_text() == files
         assert record.read_text().startswith(f"Package: {record.name}\n")
         assert (roots[name] / "usr/share/doc" / record.name / "copyright").stat().st_size > 0
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_an_image_has_the_licences_of_what_is_linked(roots, name) -> None:
+    folder = roots[name] / "usr/share/doc/tidegate"
+    assert (folder / "third-party.txt").read_text() == "Copyright others\n"
+    assert "Apache License" in (folder / "LICENSE").read_text()
 
 
 @pytest.mark.parametrize("name", IMAGES)

@@ -18,6 +18,7 @@ from packaging.utils import parse_wheel_filename
 
 def make(program: Path, folder: Path) -> Path:
     folder.mkdir()
+    (folder / f"tidegate_{VERSION}_third-party.txt").write_text("Copyright others\n")
     script = ROOT / "packaging/make/wheel.py"
     command = [sys.executable, script, program, folder, VERSION, "--quick"]
     run = subprocess.run(command, capture_output=True, text=True)
@@ -94,6 +95,14 @@ def test_the_metadata_are_valid_and_those_of_the_package(wheel) -> None:
 def texts(page: str) -> str:
     """A page with the text of each link in its place."""
     return re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", page)
+
+
+def test_the_wheel_has_the_licences_of_what_is_linked(wheel) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        about = f"tidegate-{VERSION}.dist-info"
+        assert archive.read(f"{about}/licenses/third-party.txt") == b"Copyright others\n"
+        metadata = Parser().parsestr(archive.read(f"{about}/METADATA").decode())
+    assert metadata.get_all("License-File") == ["LICENSE", "third-party.txt"]
 
 
 def test_every_file_of_the_package_is_in_the_wheel(wheel) -> None:

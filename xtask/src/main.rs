@@ -72,6 +72,8 @@ usage: cargo xtask COMMAND
                           make the images `tidegate` and `tidegate-python`, without Docker
     package try [OPTIONS] make it with these options, and install, use, upgrade and purge it on a
                           clean Debian under systemd, as root
+    package notices [--to DIR]
+                          write the licences of all that is linked; the packages have them, too
     package sbom [--to DIR]
                           write what the release build consists of, as CycloneDX
     package sums [--to DIR]
@@ -131,6 +133,7 @@ fn dispatch(words: &[&str]) -> Result<bool> {
         ["package", "deb", arguments @ ..] => package::deb(arguments)?,
         ["package", "wheel", arguments @ ..] => package::by_script("wheel.py", arguments)?,
         ["package", "image", arguments @ ..] => package::by_script("images.py", arguments)?,
+        ["package", "notices", arguments @ ..] => package::notices(arguments)?,
         ["package", "sbom", arguments @ ..] => package::sbom::run(arguments)?,
         ["package", "sums", arguments @ ..] => package::sums::run(arguments)?,
         ["package", "reproduce", arguments @ ..] => package::reproduce::run(arguments)?,

@@ -5,6 +5,8 @@
 //! Elsewhere: what is in a package, and the trial, which are scripts of `packaging/deb` and
 //! `packaging/make`; their tests (`crates/tidegate/tests/it/package.rs`, `packaging/tests`).
 
+mod notices;
+mod parts;
 mod portable;
 mod recipe;
 pub(crate) mod reproduce;
@@ -47,7 +49,8 @@ impl PackageOptions {
             None => release()?,
         };
         let dir = self.dir();
-        fs::create_dir_all(&dir).with_context(|| format!("making `{}`", dir.display()))?;
+        // Each artefact has them in it.
+        notices::write(&dir, &version()?)?;
         Ok((binary, absolute(&dir)?))
     }
 }
@@ -56,6 +59,12 @@ impl PackageOptions {
 pub(crate) fn deb(arguments: &[&str]) -> Result<()> {
     let package = build(&read(arguments)?)?;
     println!("{}", package.display());
+    Ok(())
+}
+
+/// Writes the licences of what is linked into the directory that `--to` names, and says where.
+pub(crate) fn notices(arguments: &[&str]) -> Result<()> {
+    println!("{}", notices::write(&read(arguments)?.dir(), &version()?)?.display());
     Ok(())
 }
 

@@ -9,7 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 /// Names of the checkout and of the sources of other packages within the program.
@@ -45,17 +45,25 @@ fn rename(command: &mut Command, names: &[(&Path, &str)]) {
 
 /// The directory that holds the sources of the packages of others.
 fn sources(checkout: &Path) -> Result<PathBuf> {
+    let packages = known_packages(checkout)?;
+    let other = packages.iter().find(|package| package["source"].is_string());
+    let manifest = other.and_then(|package| package["manifest_path"].as_str());
+    let dir = manifest.and_then(|manifest| Path::new(manifest).ancestors().nth(2));
+    Ok(dir.context("no package of others")?.to_path_buf())
+}
+
+/// What `cargo metadata` says of each package of the lock file.
+pub(super) fn known_packages(checkout: &Path) -> Result<Vec<Value>> {
     let mut cargo = Command::new("cargo");
     cargo.args(["metadata", "--locked", "--format-version", "1"]).current_dir(checkout);
     let output = cargo.output().context("starting `cargo`")?;
     let error = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "`cargo metadata`: {}", error.trim());
-    let known: Value = serde_json::from_slice(&output.stdout).context("`cargo metadata`")?;
-    let packages = known["packages"].as_array().context("no packages")?;
-    let other = packages.iter().find(|package| package["source"].is_string());
-    let manifest = other.and_then(|package| package["manifest_path"].as_str());
-    let dir = manifest.and_then(|manifest| Path::new(manifest).ancestors().nth(2));
-    Ok(dir.context("no package of others")?.to_path_buf())
+    let mut known: Value = serde_json::from_slice(&output.stdout).context("`cargo metadata`")?;
+    match known["packages"].take() {
+        Value::Array(packages) => Ok(packages),
+        _ => bail!("`cargo metadata` names no packages"),
+    }
 }
 
 #[cfg(test)]

@@ -1,38 +1,20 @@
 //! Writes what the program consists of, as CycloneDX 1.6: `cargo xtask package sbom`.
 //!
-//! `cargo tree` knows the packages of the release build, their licences and which needs which;
-//! `Cargo.lock` has the sums of their sources. What is linked is `required`. What only runs at the
-//! build is `excluded`: build scripts, macros, and what they need.
+//! The packages of the release build are those of `parts.rs`; `Cargo.lock` has the sums of their
+//! sources. What is linked is `required`. What only runs at the build is `excluded`: build scripts,
+//! macros, and what they need.
 //! Invariant: the same checkout gives the same bytes, so there is no time and no serial number.
 //! Not here: C in a package, such as SQLite in `libsqlite3-sys`, as a component of its own.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
-use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
+use super::parts::{BUILT, LINKED, PROGRAM, Part, Parts, parts, tree};
 use super::version;
 use crate::checkout::root;
-
-/// The program, as `cargo tree` names it.
-const PROGRAM: &str = "tidegate";
-/// What is linked, and all that a build takes.
-const LINKED: &str = "normal,no-proc-macro";
-const BUILT: &str = "normal,build";
-
-/// A package of the build.
-#[derive(Debug, Default, PartialEq)]
-struct Part {
-    licence: String,
-    /// One of ours lies in the checkout.
-    ours: bool,
-    needs: BTreeSet<String>,
-}
-
-/// The packages of a build by name and version, as in `anyhow 1.0.104`.
-type Parts = BTreeMap<String, Part>;
 
 /// Writes the file into the directory that `--to` names, and says where it is.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
@@ -47,49 +29,6 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     fs::write(&file, text).with_context(|| format!("writing `{}`", file.display()))?;
     println!("{}", file.display());
     Ok(())
-}
-
-/// Asks cargo: a line of depth, package and licence for each.
-fn tree(edges: &str) -> Result<String> {
-    let mut cargo = Command::new("cargo");
-    cargo.args(["tree", "--locked", "--package", PROGRAM, "--edges", edges]);
-    cargo.args(["--prefix", "depth", "--format", "|{p}|{l}|"]).current_dir(root());
-    let output = cargo.output().context("starting `cargo`")?;
-    let error = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "`cargo tree`: {}", error.trim());
-    String::from_utf8(output.stdout).context("names of packages")
-}
-
-/// Reads the lines: a package is needed by the one above it that is less deep.
-fn parts(tree: &str) -> Result<Parts> {
-    let mut parts = Parts::new();
-    let mut above: Vec<String> = Vec::new();
-    for line in tree.lines() {
-        let read = || {
-            let (depth, rest) = line.split_once('|')?;
-            let (package, rest) = rest.split_once('|')?;
-            let (licence, _) = rest.split_once('|')?;
-            let (name, rest) = package.split_once(" v")?;
-            let (version, rest) = rest.split_once(' ').unwrap_or((rest, ""));
-            let name = format!("{name} {version}");
-            Some((depth.parse::<usize>().ok()?, name, rest.starts_with("(/"), licence))
-        };
-        let (depth, name, ours, licence) = read().with_context(|| format!("in `{line}`"))?;
-        above.truncate(depth);
-        if let Some(parent) = above.last().and_then(|parent| parts.get_mut(parent)) {
-            parent.needs.insert(name.clone());
-        }
-        let part = parts.entry(name.clone()).or_default();
-        (part.licence, part.ours) = (expression(licence), ours);
-        above.push(name);
-    }
-    Ok(parts)
-}
-
-/// A licence as SPDX writes it: old packages have a slash for "or".
-fn expression(licence: &str) -> String {
-    let choices: Vec<&str> = licence.split('/').map(str::trim).collect();
-    choices.join(" OR ")
 }
 
 /// The SHA-256 of each package's source, by name and version.

@@ -94,6 +94,7 @@ fn the_package_has_everything_in_its_place_and_is_the_same_each_time() {
         ("/usr/share/fish/vendor_completions.d/tidegate.fish", "-rw-r--r--"),
         ("/usr/share/doc/tidegate/copyright", "-rw-r--r--"),
         ("/usr/share/doc/tidegate/changelog.gz", "-rw-r--r--"),
+        ("/usr/share/doc/tidegate/third-party.txt.gz", "-rw-r--r--"),
         ("/usr/share/doc/tidegate/README.Debian", "-rw-r--r--"),
         ("/usr/share/doc/tidegate/examples/tidegate.rules.yaml", "-rw-r--r--"),
         ("/usr/share/doc/tidegate/examples/tidegate.json", "-rw-r--r--"),

@@ -1,6 +1,7 @@
 //! What cargo says becomes components, with what each needs.
 
-use super::{bill, parts, sums};
+use super::{bill, sums};
+use crate::package::parts::parts;
 
 const TREE: &str = "\
 0|tidegate v0.1.0 (/a/crates/tidegate)|Apache-2.0|
