@@ -67,7 +67,7 @@ struct Need {
     stage: Stage,
 }
 
-const NEEDS: [Need; 33] = [
+const NEEDS: [Need; 34] = [
     need("C compiler", "command -v cc", "gcc", Stage::Package),
     need("C library headers", LINKS_C, "libc6-dev", Stage::Package),
     // librdkafka's own build asks for both.
@@ -85,6 +85,7 @@ const NEEDS: [Need; 33] = [
     need("Net::Statsd for Perl", "perl -MNet::Statsd -e 1", "libnet-statsd-perl", Stage::Test),
     need("Graphite's carbon", CARBON, "graphite-carbon", Stage::Test),
     need("rsyslog", "command -v rsyslogd", "rsyslog", Stage::Test),
+    need("strace", "command -v strace", "strace", Stage::Test),
     need("faketime", "ls /usr/lib/*/faketime/libfaketimeMT.so.1", "faketime", Stage::Test),
     need("promtool", "command -v promtool", "prometheus", Stage::Test),
     need("dpkg's tools", "command -v dpkg-shlibdeps", "dpkg-dev", Stage::Package),

@@ -4,9 +4,9 @@
 //! taskstats what each task used, at its end. Both need the capability `CAP_NET_ADMIN`.
 //! Invariant: each exec and each end of a process that was heard is passed on once, ends in order.
 //! What the kernel could not deliver is lost, and counted by `lost`.
-//! Failure: without the connector a note says that short programs are missed. Without taskstats the
-//! connector tells ends, too; then what a program used is read from /proc. That comes too late
-//! where a parent collects it at once, and a note says so.
+//! Failure: without the connector, or its answer, a note says that short programs are missed.
+//! Without taskstats the connector tells ends, too; then what a program used is read from /proc.
+//! That comes too late where a parent collects it at once, and a note says so.
 
 mod connector;
 mod netlink_socket;
@@ -71,6 +71,13 @@ pub(super) fn listen(notes: &mut Vec<String>) -> Option<ProgramEvents> {
             return None;
         }
     };
+    if !connector::answers(&connector) {
+        notes.push(
+            "programs that live for less than a second are missed: the kernel's process connector \
+             does not answer, as within a container"
+                .to_owned(),
+        );
+    }
     let taskstats = taskstats::subscribed().inspect_err(|error| {
         notes.push(format!(
             "what programs use is missed that live for less than a second and are collected at \

@@ -48,7 +48,8 @@ impl Running {
         );
         std::fs::write(&file, text).unwrap();
         let mut command = Command::new(BINARY);
-        command.arg("serve").arg("--config").arg(&file);
+        // Where it is set, workers could not meet bytecode that is older than its source.
+        command.arg("serve").arg("--config").arg(&file).env_remove("PYTHONDONTWRITEBYTECODE");
         let server = Server::spawn(command, admin).unwrap();
         Self { public, admin, folder, server }
     }

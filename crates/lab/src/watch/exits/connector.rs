@@ -1,12 +1,14 @@
 //! Reads the kernel's process connector: which process runs another program, and which ended.
 //!
 //! Source: connector.rst and `linux/cn_proc.h` (kernel configuration `CONFIG_PROC_EVENTS`).
-//! Subscribing needs the capability `CAP_NET_ADMIN`, in the host's first network namespace.
+//! Subscribing needs the capability `CAP_NET_ADMIN`, in the host's first network namespace. Within
+//! another process namespace, as in a container, the kernel passes a subscription over in silence.
 //! Layout of a message: netlink header (16 bytes), connector header (20), then the event: `what`
 //! (4), processor (4), time (8), process (4), thread group (4).
 
 use std::os::fd::OwnedFd;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::netlink::{self, SocketAddrNetlink};
 use rustix::net::{SendFlags, bind, send};
@@ -24,6 +26,9 @@ const LISTEN: u32 = 1;
 /// `PROC_EVENT_EXEC` and `PROC_EVENT_EXIT`
 const EXEC: u32 = 0x2;
 const EXIT: u32 = 0x8000_0000;
+
+/// Nanoseconds for which an answer is waited for.
+const ANSWER_NS: i64 = 500_000_000;
 
 /// What a process did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +51,12 @@ pub(super) fn subscribed() -> Result<OwnedFd, Errno> {
     message.extend(LISTEN.to_ne_bytes());
     send(&socket, &message, SendFlags::empty())?;
     Ok(socket)
+}
+
+/// Whether the kernel tells anything, as it does at once of a subscription that it takes.
+pub(super) fn answers(socket: &OwnedFd) -> bool {
+    let timeout = Timespec { tv_sec: 0, tv_nsec: ANSWER_NS };
+    poll(&mut [PollFd::new(socket, PollFlags::IN)], Some(&timeout)).is_ok_and(|ready| ready > 0)
 }
 
 /// What a message tells, unless it is of a thread.
