@@ -16,8 +16,8 @@ def main() -> int:
         found = ".".join(map(str, sys.version_info[:3]))
         sys.stderr.write(f"interpreter `{sys.executable}`: Python {found} is older than 3.10\n")
         return 1
-    # Bytecode is known by the second and the size of its source: code that changes twice in a second
-    # would stay as it was.
+    # Python knows bytecode by the second and the size of its source: code that changes twice in a
+    # second would stay as it was.
     sys.dont_write_bytecode = True
     if sys.argv[1:] not in (["preload"], ["worker"]):
         sys.stderr.write(USAGE + "\n")
