@@ -15,6 +15,8 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use stdx::FileIdentity;
+
 use super::candidate::{Candidate, Opening, packed_mark_at};
 use super::catalogue::Catalogue;
 use super::file_table::{FileRecord, FileRole, ListedFile, Sighting};
@@ -151,14 +153,17 @@ impl Scan<'_> {
                 return Ok(());
             }
             Ok(Opening::Empty) => {
+                self.refuse(&file.metadata.identity, None)?;
                 self.catalogue.files.set_role(file.key, FileRole::Nothing);
                 return Ok(());
             }
             Ok(Opening::Broken(damage)) => {
+                self.refuse(&file.metadata.identity, None)?;
                 self.broken(file, &damage);
                 return Ok(());
             }
             Ok(Opening::NotRead(kind)) => {
+                self.refuse(&file.metadata.identity, None)?;
                 let reason = format!("it is packed by {kind}, which is not read");
                 self.reports.unreadable(&file.path, reason);
                 self.catalogue.files.set_role(file.key, FileRole::Nothing);
@@ -244,7 +249,8 @@ impl Scan<'_> {
 
     /// Finds the log that a file has, and what becomes of the file.
     fn recognise(&mut self, mut new: Candidate, is_second_look: bool) -> Result<(), SourceError> {
-        self.refuse(&mut new)?;
+        let identity = new.metadata.identity;
+        self.refuse(&identity, Some(&mut new))?;
         if new.opened.damage().is_some() && new.head.len() < WINDOW && is_young(self, &new.listed())
         {
             // It is being packed still, and what is there says too little.
@@ -284,12 +290,26 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// Under `strict`: fails for a file that has lost the log that it had.
-    fn refuse(&mut self, new: &mut Candidate) -> Result<(), SourceError> {
-        let refused = self.scanner.refused(&new.metadata.identity);
-        let Some(log) = refused.and_then(|id| self.catalogue.logs.get(id)) else { return Ok(()) };
-        let has_it = new.has_all_of(log).map_err(disk(&new.path))?;
-        if has_it { Ok(()) } else { Err(changed(log)) }
+    /// Under `strict`: fails for a file that has lost the log that it had. `content` is absent where
+    /// the file has none that can be read.
+    fn refuse(
+        &mut self,
+        file: &FileIdentity,
+        content: Option<&mut Candidate>,
+    ) -> Result<(), SourceError> {
+        let refused = self.scanner.refused(file);
+        let log = refused.and_then(|id| self.catalogue.logs.get_mut(id));
+        let Some(log) = log else { return Ok(()) };
+        let has_it = match content {
+            Some(new) => new.has_all_of(log).map_err(disk(&new.path))?,
+            None => log.mark.offset == 0,
+        };
+        if !has_it {
+            return Err(changed(log));
+        }
+        // It was restored, not begun anew.
+        log.file.was_cut = false;
+        Ok(())
     }
 
     /// Whether a log has no file that it can be read from. One whose file does not hold it any

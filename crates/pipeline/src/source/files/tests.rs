@@ -179,6 +179,31 @@ fn strict_refuses_a_log_that_was_emptied() {
 }
 
 #[test]
+fn strict_counts_nothing_twice_of_a_log_that_comes_back_after_it_was_emptied() {
+    let mut world = World::new(&["access.log"]);
+    world.options.strict = true;
+    world.write("access.log", "a1 a2");
+    let mut tail = world.tail();
+    tail.drain();
+    let whole = fs::read(world.path("access.log")).unwrap();
+    let xz = b"\xfd7zXZ\0\0\x04".as_slice();
+    let damaged = [&gzip(b"")[..10], &[0xff; 20]].concat();
+    for instead in [b"".as_slice(), xz, &damaged] {
+        fs::write(world.path("access.log"), instead).unwrap();
+        let mut again = world.resume(&tail);
+        for reader in [&mut tail, &mut again] {
+            assert!(reader.fails().contains("was emptied or changed"), "{instead:?}");
+            assert!(reader.fails().contains("was emptied or changed"), "{instead:?}");
+        }
+        fs::write(world.path("access.log"), &whole).unwrap();
+        assert!(again.drain().is_empty(), "{instead:?}");
+    }
+    world.write("access.log", "a3");
+    assert_eq!(world.resume(&tail).drain().ids, ["a3"]);
+    assert_eq!(tail.drain().ids, ["a3"]);
+}
+
+#[test]
 fn a_file_packed_after_it_was_read_in_part_goes_on_where_it_was() {
     for pack in [gzip as fn(&[u8]) -> Vec<u8>, zstd] {
         let world = World::new(&["access.log*"]);
