@@ -82,6 +82,19 @@ def test_the_example_of_workers_has_room_to_share_a_model(render) -> None:
     assert shared == {"medium": "Memory", "sizeLimit": "1792Mi"}
 
 
+def test_an_ingress_leads_to_the_service(render) -> None:
+    for words in (["--set", "ingress.enabled=true"], ["--values", HERE / "on.yaml"]):
+        objects = render(*words)
+        rules = by_kind(objects, "Ingress")["spec"]["rules"]
+        service = next(one for one in objects if one["kind"] == "Service")
+        for rule in rules:
+            (path,) = rule["http"]["paths"]
+            backend = path["backend"]["service"]
+            assert backend["name"] == service["metadata"]["name"]
+            assert backend["port"]["name"] in [port["name"] for port in service["spec"]["ports"]]
+    assert [rule["host"] for rule in rules] == ["news.example", "*.news.example"]
+
+
 def test_what_is_switched_off_is_not_made(render) -> None:
     objects = render("--values", HERE / "off.yaml")
     kinds = sorted(one["kind"] for one in objects)
@@ -268,6 +281,9 @@ def test_notes_say_that_clients_may_lose_their_addresses(run_helm) -> None:
         return "share what one client may hold" in notes(run_helm, *words)
 
     balanced = ["--set", "service.type=LoadBalancer"]
+    ingress = ["--set", "ingress.enabled=true"]
+    assert told(*ingress)
+    assert not told(*ingress, "--set-literal", "config=[listen]\ntrusted = ['10.0.0.0/8']")
     assert not told() and told(*balanced) and told("--set", "service.type=NodePort")
     assert told(*balanced, "--set", "service.externalTrafficPolicy=Cluster")
     assert not told(*balanced, "--set", "service.externalTrafficPolicy=Local")

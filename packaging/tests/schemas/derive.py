@@ -21,6 +21,7 @@ KINDS = {
     "ConfigMap": "io.k8s.api.core.v1.ConfigMap",
     "Deployment": "io.k8s.api.apps.v1.Deployment",
     "HorizontalPodAutoscaler": "io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler",
+    "Ingress": "io.k8s.api.networking.v1.Ingress",
     "NetworkPolicy": "io.k8s.api.networking.v1.NetworkPolicy",
     "PodDisruptionBudget": "io.k8s.api.policy.v1.PodDisruptionBudget",
     "Secret": "io.k8s.api.core.v1.Secret",

@@ -23,6 +23,11 @@
 {{- if and .Values.service.externalTrafficPolicy (eq .Values.service.type "ClusterIP") -}}
 {{- fail "service.externalTrafficPolicy: service.type is ClusterIP, which takes none: leave it out, or set NodePort or LoadBalancer" -}}
 {{- end -}}
+{{- range $key := list "loadBalancerClass" "loadBalancerSourceRanges" -}}
+{{- if and (index $.Values.service $key) (ne $.Values.service.type "LoadBalancer") -}}
+{{- fail (printf "service.%s: service.type is %s: leave it out, or set LoadBalancer" $key $.Values.service.type) -}}
+{{- end -}}
+{{- end -}}
 {{- if gt (int64 .Values.autoscaling.minReplicas) (int64 .Values.autoscaling.maxReplicas) -}}
 {{- fail "autoscaling.minReplicas: it is more than autoscaling.maxReplicas" -}}
 {{- end -}}

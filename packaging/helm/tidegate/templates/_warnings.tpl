@@ -16,6 +16,9 @@ A server of an upstream is on 127.0.0.1 or localhost, which is the pod itself: n
 {{- if include "tidegate.losesClients" . }}
 Clients may come with the address of a machine of the cluster, and then share what one client may hold: set service.externalTrafficPolicy to Local, or name what forwards them in listen.trusted.
 {{- end }}
+{{- if and .Values.ingress.enabled (include "tidegate.trustsNobody" .) }}
+Clients come with the address of the ingress controller, and then share what one client may hold: name its networks in listen.trusted.
+{{- end }}
 {{- end -}}
 
 {{- /* What stands at a path below a table, as JSON; "" if nothing does. */ -}}
@@ -51,6 +54,11 @@ Clients may come with the address of a machine of the cluster, and then share wh
 {{- define "tidegate.losesClients" -}}
 {{- $service := .Values.service -}}
 {{- if and (ne $service.type "ClusterIP") (ne (default "" $service.externalTrafficPolicy) "Local") -}}
-{{- if has (include "tidegate.at" (list (fromToml .Values.config) "listen" "trusted")) (list "\"\"" "null" "[]") }}true{{ end -}}
+{{- include "tidegate.trustsNobody" . -}}
 {{- end -}}
+{{- end -}}
+
+{{- /* Whether no header may say whose request it is. */ -}}
+{{- define "tidegate.trustsNobody" -}}
+{{- if has (include "tidegate.at" (list (fromToml .Values.config) "listen" "trusted")) (list "\"\"" "null" "[]") }}true{{ end -}}
 {{- end -}}
