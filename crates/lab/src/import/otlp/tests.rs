@@ -102,3 +102,14 @@ fn spans_that_are_their_own_ancestors_are_counted_in_a_note() {
         ["3 spans are each other's ancestors, or below such: they belong to no call"]
     );
 }
+
+#[test]
+fn a_file_of_spans_in_a_circle_alone_is_refused_with_that_cause() {
+    let text = export(&[span("2", "3", "a", (0, 5)), span("3", "2", "b", (0, 5))]);
+    let refused = read_any("traces.json", text.as_bytes(), &ReadOptions::default()).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "read `traces.json`: there is no call in it; \
+         2 spans are each other's ancestors, or below such: they belong to no call"
+    );
+}
