@@ -42,6 +42,18 @@ def test_actionlint_finds_a_job_that_is_not_there(tmp_path) -> None:
     assert 'needs job "wheels" which does not exist' in findings(broken)
 
 
+def test_every_action_is_named_by_its_commit_and_keeps_no_credentials() -> None:
+    # A tag can be moved to another commit; the comment says which version it is.
+    pinned = re.compile(r"uses: actions/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+\n")
+    for file in WORKFLOWS:
+        text = file.read_text()
+        assert 0 < text.count("uses: ") == len(pinned.findall(text))
+        for job in yaml.safe_load(text)["jobs"].values():
+            for step in job["steps"]:
+                if step.get("uses", "").startswith("actions/checkout@"):
+                    assert step["with"]["persist-credentials"] is False
+
+
 def test_only_the_release_may_write() -> None:
     for file in WORKFLOWS:
         workflow = yaml.safe_load(file.read_text())
