@@ -186,7 +186,7 @@ def test_the_admin_port_is_open_only_to_who_is_named(render) -> None:
 
 def test_the_chart_scales_by_cpu_or_by_a_metric(render) -> None:
     scaled = by_kind(render("--values", HERE / "cpu.yaml"), "HorizontalPodAutoscaler")["spec"]
-    assert scaled["metrics"][0]["resource"]["target"]["averageUtilization"] == 60
+    assert scaled["metrics"][0]["containerResource"]["target"]["averageUtilization"] == 60
     objects = render("--values", HERE / "workers.yaml")
     scaled = by_kind(objects, "HorizontalPodAutoscaler")["spec"]
     assert scaled["metrics"][0]["pods"]["metric"]["name"] == "tidegate_workers_waiting"
@@ -323,7 +323,7 @@ def leaves(values: Object, schema: Object, path: str = "") -> dict[str, object]:
     found: dict[str, object] = {}
     for key, value in values.items():
         part = schema["properties"][key]
-        if isinstance(value, dict) and "properties" in part and key != "resources":
+        if value and isinstance(value, dict) and "properties" in part and key != "resources":
             found |= leaves(value, part, f"{path}{key}.")
         else:
             found[path + key] = value

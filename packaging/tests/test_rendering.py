@@ -165,7 +165,8 @@ def test_large_numbers_of_a_file_stay_whole(render, tmp_path, scaled) -> None:
         given[path] = table[path[-1]] = min(greatest - 1000, LARGE) + number
     extra = {"name": "statsd", "port": 64_000, "protocol": "UDP"}
     values["service"]["extraPorts"] = [extra]
-    values["initContainers"] = [{"name": "a", "securityContext": {"runAsUser": LARGE}}]
+    security = {"runAsUser": LARGE}
+    values["initContainers"] = [{"name": "a", "image": "a", "securityContext": security}]
     file = tmp_path / "values.yaml"
     file.write_text(yaml.safe_dump(values))
     objects = render("--values", file)
@@ -195,7 +196,7 @@ def paths(values: Object, schema: Object, path: str = "") -> list[str]:
 @pytest.mark.parametrize("path", paths(VALUES, SCHEMA))
 def test_no_value_at_all_is_refused_or_means_none(run_helm, path) -> None:
     switches = "autoscaling.enabled=true,prometheusRule.enabled=true,grafanaDashboard.enabled=true"
-    if path.startswith("autoscaling"):
+    if path.startswith(("autoscaling", "resources")):
         switches = "prometheusRule.enabled=true"
     run = run_helm("template", "news", CHART, "--set", f"{switches},{path}=null")
     if run.returncode == 0:

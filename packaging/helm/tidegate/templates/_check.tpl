@@ -4,17 +4,13 @@
 {{- include "tidegate.checkPorts" . -}}
 {{- include "tidegate.checkSizes" . -}}
 {{- include "tidegate.checkNames" . -}}
-{{- if and .Values.admin.token (lt (len .Values.admin.token) 16) -}}
-{{- fail "admin.token: it has fewer than 16 characters: `openssl rand -hex 16` makes one" -}}
+{{- include "tidegate.checkResources" . -}}
+{{- include "tidegate.checkSecrets" . -}}
+{{- if and .Values.admin.token (not (regexMatch "^[!-~]{16,}$" .Values.admin.token)) -}}
+{{- fail "admin.token: it must have at least 16 characters of ASCII, without blanks: `openssl rand -hex 16` makes one" -}}
 {{- end -}}
 {{- if and .Values.admin.token .Values.admin.existingSecret -}}
 {{- fail "admin.existingSecret: admin.token is set, too: leave one of them out" -}}
-{{- end -}}
-{{- /* `${credential:NAME}` is no password, but the name of a file. */ -}}
-{{- $open := regexReplaceAll "\\$\\{credential:[^}]*\\}" .Values.config "" -}}
-{{- $secrets := "://[^\\s/:@\"']*:[^\\s/@\"']+@|(?i)authorization[\"']?\\s*=\\s*[\"'](\\w+ )?[^\\s\"']+[\"']" -}}
-{{- if and (not .Values.configIsSecret) (regexMatch $secrets $open) -}}
-{{- fail "configIsSecret: config has a password in an URL, or an authorization: set configIsSecret=true, so that it is in a Secret" -}}
 {{- end -}}
 {{- $metric := default dict .Values.autoscaling.metric -}}
 {{- if ne (empty $metric.name) (empty $metric.averageValue) -}}
@@ -28,7 +24,10 @@
 {{- fail (printf "service.%s: service.type is %s: leave it out, or set LoadBalancer" $key $.Values.service.type) -}}
 {{- end -}}
 {{- end -}}
-{{- if gt (int64 .Values.autoscaling.minReplicas) (int64 .Values.autoscaling.maxReplicas) -}}
+{{- if and .Values.serviceMonitor.statsd (not (kindIs "map" (fromToml .Values.config).statsd)) -}}
+{{- fail "serviceMonitor.statsd: config has no [statsd], so nothing is there to be scraped" -}}
+{{- end -}}
+{{- if and .Values.autoscaling.enabled (gt (int64 .Values.autoscaling.minReplicas) (int64 .Values.autoscaling.maxReplicas)) -}}
 {{- fail "autoscaling.minReplicas: it is more than autoscaling.maxReplicas" -}}
 {{- end -}}
 {{- end -}}
@@ -37,8 +36,11 @@
 {{- $public := include "tidegate.public" . -}}
 {{- $admin := include "tidegate.admin" . -}}
 {{- $listen := get (fromToml .Values.config) "listen" | default dict -}}
-{{- if include "tidegate.isLoopback" $public -}}
+{{- if not (regexMatch "^(0\\.0\\.0\\.0|\\[::\\]):" $public) -}}
 {{- fail (printf "config: listen.public is %s, which no other pod reaches: leave it out, or set 0.0.0.0:8080" $public) -}}
+{{- end -}}
+{{- if not (has (int64 .Values.port) (list (int64 8080) (include "tidegate.portOf" $public | int64))) -}}
+{{- fail (printf "port: it is %d, and listen.public in config is %s: leave one of them out" (int64 .Values.port) $public) -}}
 {{- end -}}
 {{- if hasKey $listen "drain_timeout" -}}
 {{- fail "config: listen.drain_timeout is set by the value stop.drainSeconds here, so that the pod lives long enough" -}}
@@ -83,6 +85,9 @@
 {{- define "tidegate.checkSizes" -}}
 {{- $sizes := dict "data.size" .Values.data.size "sharedMemory.size" .Values.sharedMemory.size -}}
 {{- range $key, $size := $sizes -}}
+{{- if and (empty $size) (eq $key "data.size") -}}
+{{- fail "data.size: it is empty: write a size, such as 25Gi" -}}
+{{- end -}}
 {{- if not (has (kindOf $size) (list "string" "invalid")) -}}
 {{- fail (printf "%s: %v is a number: write a size in quotes, such as \"1536Mi\" or \"25Gi\"" $key $size) -}}
 {{- end -}}
@@ -115,14 +120,85 @@
 {{- end -}}
 {{- end -}}
 {{- $taken := dict
-  "extraEnv" (list "PORT" "BIND" "GRACEFUL_TIMEOUT" "TIDEGATE_ADMIN_TOKEN")
-  "extraVolumes" (list "config" "data" "tmp" "shm")
-  "initContainers" (list "tidegate") -}}
+  "extraEnv" (list "PORT" "BIND" "GRACEFUL_TIMEOUT" "TIDEGATE_ADMIN_TOKEN" "CREDENTIALS_DIRECTORY")
+  "extraVolumes" (list "config" "data" "tmp" "shm" "credentials")
+  "initContainers" (list "tidegate")
+  "extraContainers" (list "tidegate") -}}
 {{- range $list, $names := $taken -}}
 {{- range index $.Values $list -}}
 {{- if has .name $names -}}
-{{- fail (printf "%s: the chart sets %s itself" $list .name) -}}
+{{- fail (printf "%s: %s is there already, by the chart or twice here" $list .name) -}}
 {{- end -}}
+{{- $names = append $names .name -}}
+{{- end -}}
+{{- end -}}
+{{- $volumes := list "config" "data" "tmp" "shm" "credentials" -}}
+{{- range .Values.extraVolumes -}}
+{{- $volumes = append $volumes .name -}}
+{{- end -}}
+{{- $paths := list "/var/lib/tidegate" "/var/lib/tidegate/tidegate.toml" "/tmp" "/run/credentials/tidegate" -}}
+{{- if .Values.sharedMemory.size -}}
+{{- $paths = append $paths "/dev/shm" -}}
+{{- end -}}
+{{- range .Values.extraVolumeMounts -}}
+{{- $path := toString .mountPath | clean -}}
+{{- if has $path $paths -}}
+{{- fail (printf "extraVolumeMounts: %s is there already, by the chart or twice here" $path) -}}
+{{- end -}}
+{{- if not (has .name $volumes) -}}
+{{- fail (printf "extraVolumeMounts: no volume is called %s: name it in extraVolumes" .name) -}}
+{{- end -}}
+{{- $paths = append $paths $path -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* What is asked for may not be more than the limit; the defaults of the chart count, too. */ -}}
+{{- define "tidegate.checkResources" -}}
+{{- $resources := default dict .Values.resources -}}
+{{- $requests := default dict $resources.requests -}}
+{{- range $name, $limit := default dict $resources.limits -}}
+{{- $request := get $requests $name -}}
+{{- if and (not (empty $request)) (gt (include "tidegate.bytes" $request | float64) (include "tidegate.bytes" $limit | float64)) -}}
+{{- fail (printf "resources.requests.%s: %v is more than resources.limits.%s, %v: set both" $name $request $name $limit) -}}
+{{- end -}}
+{{- end -}}
+{{- $metric := default dict .Values.autoscaling.metric -}}
+{{- if and .Values.autoscaling.enabled (not $metric.name) (not $requests.cpu) -}}
+{{- fail "resources.requests.cpu: it is not set, and autoscaling.cpuPercent is a share of it" -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* A secret in the configuration belongs in a Secret; the name of a file with it is none. */ -}}
+{{- define "tidegate.checkSecrets" -}}
+{{- $secret := include "tidegate.secretIn" (list "" (fromToml .Values.config) false) | trim -}}
+{{- if and $secret (not .Values.configIsSecret) -}}
+{{- fail (printf "configIsSecret: config has a password or another secret at %s: set configIsSecret=true, or write ${credential:NAME}" (splitList " " $secret | first)) -}}
+{{- end -}}
+{{- $named := regexFind "\\$\\{credential:[^}]*\\}" .Values.config -}}
+{{- if and $named (not .Values.credentials.existingSecret) -}}
+{{- fail (printf "credentials.existingSecret: config asks for %s: name the Secret that has it" $named) -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* The paths of secrets, each with a blank behind it: of a path, what stands there, and whether it is below a table whose values may be credentials. */ -}}
+{{- define "tidegate.secretIn" -}}
+{{- $path := index . 0 -}}
+{{- $here := index . 1 -}}
+{{- $key := splitList "." $path | last -}}
+{{- $isWithin := or (index . 2) (has $key (list "headers" "environment")) -}}
+{{- if kindIs "map" $here -}}
+{{- range $key, $below := $here -}}
+{{- include "tidegate.secretIn" (list (printf "%s.%s" $path $key | trimPrefix ".") $below $isWithin) -}}
+{{- end -}}
+{{- else if kindIs "slice" $here -}}
+{{- range $here -}}
+{{- include "tidegate.secretIn" (list $path . $isWithin) -}}
+{{- end -}}
+{{- else if not (contains "${credential:" (toString $here)) -}}
+{{- $isNamed := has $key (list "admin_token" "user_key") -}}
+{{- $isLike := and $isWithin (regexMatch "(?i)(pass|pwd|secret|token|key|auth|cookie|credential|dsn)" $key) -}}
+{{- if and (not (empty $here)) (or $isNamed $isLike (regexMatch "(?s)://.*:.+@" (toString $here))) -}}
+{{- printf "%s " $path -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -33,5 +33,5 @@
 {{- end -}}
 
 {{- define "tidegate.isLoopback" -}}
-{{- if regexMatch "^(127\\.|\\[[0:]*1\\]:)" . }}true{{ end -}}
+{{- if regexMatch "^(127\\.|\\[[0:]*1\\]:|(?i)\\[[0:]*ffff:(127\\.|7f))" . }}true{{ end -}}
 {{- end -}}

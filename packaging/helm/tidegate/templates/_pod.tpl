@@ -15,6 +15,8 @@ metadata:
     {{- end }}
 spec:
   automountServiceAccountToken: false
+  # Variables with the addresses of other services are nobody's settings.
+  enableServiceLinks: false
   {{- with .Values.serviceAccountName }}
   serviceAccountName: {{ quote . }}
   {{- end }}
@@ -42,7 +44,7 @@ spec:
   containers:
     - name: tidegate
       {{- with .Values.image }}
-      image: {{ printf "%s:%s" .repository (default $.Chart.AppVersion .tag) | quote }}
+      image: {{ ternary (printf "%s@%s" .repository .digest) (printf "%s:%s" .repository (default $.Chart.AppVersion .tag)) (not (empty .digest)) | quote }}
       imagePullPolicy: {{ .pullPolicy }}
       {{- end }}
       # Relative paths of the configuration are in the folder of this file.
@@ -74,6 +76,9 @@ spec:
         {{- toYaml . | nindent 8 }}
       {{- end }}
       {{- include "tidegate.mounts" . | nindent 6 }}
+    {{- with .Values.extraContainers }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
   {{- include "tidegate.volumes" . | nindent 2 }}
   {{- include "tidegate.placement" . | nindent 2 }}
 {{- end -}}
@@ -81,7 +86,10 @@ spec:
 {{- define "tidegate.environment" -}}
 env:
   - name: PORT
-    value: {{ int64 .Values.port | quote }}
+    value: {{ include "tidegate.portOf" (include "tidegate.public" .) | quote }}
+  # Empty, so that a variable of `extraEnvFrom` moves no listener.
+  - name: BIND
+    value: ""
   - name: GRACEFUL_TIMEOUT
     value: {{ int64 .Values.stop.drainSeconds | quote }}
   {{- if include "tidegate.hasToken" . }}
@@ -90,6 +98,10 @@ env:
       secretKeyRef:
         name: "{{ include "tidegate.tokenSecret" . }}"
         key: {{ quote .Values.admin.tokenKey }}
+  {{- end }}
+  {{- if .Values.credentials.existingSecret }}
+  - name: CREDENTIALS_DIRECTORY
+    value: /run/credentials/tidegate
   {{- end }}
   {{- with .Values.extraEnv }}
   {{- toYaml . | nindent 2 }}
@@ -110,6 +122,11 @@ volumeMounts:
     readOnly: true
   - name: tmp
     mountPath: /tmp
+  {{- if .Values.credentials.existingSecret }}
+  - name: credentials
+    mountPath: /run/credentials/tidegate
+    readOnly: true
+  {{- end }}
   {{- if .Values.sharedMemory.size }}
   - name: shm
     mountPath: /dev/shm
@@ -131,6 +148,12 @@ volumes:
     {{- end }}
   - name: tmp
     emptyDir: {}
+  {{- with .Values.credentials.existingSecret }}
+  - name: credentials
+    secret:
+      secretName: {{ quote . }}
+      defaultMode: 0440
+  {{- end }}
   {{- if not .Values.data.persistent }}
   - name: data
     emptyDir:

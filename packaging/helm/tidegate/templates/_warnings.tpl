@@ -11,10 +11,22 @@ The journal is on a volume that ends with its pod (data.persistent = false).
 data.size is {{ .Values.data.size }}: too small for the {{ divf $filled 1e9 }} GB that journal.keep.bytes (by default 20GB) and cache.disk.bytes (10GB) allow.
 {{- end }}
 {{- if include "tidegate.asksItself" . }}
-A server of an upstream is on 127.0.0.1 or localhost, which is the pod itself: no other container runs there, so name a service.
+A server of an upstream or a sink is on 127.0.0.1 or localhost, which is the pod itself: no other container runs there, so name a service, or put one into extraContainers.
 {{- end }}
 {{- if include "tidegate.losesClients" . }}
 Clients may come with the address of a machine of the cluster, and then share what one client may hold: set service.externalTrafficPolicy to Local, or name what forwards them in listen.trusted.
+{{- end }}
+{{- if and .Values.networkPolicy.adminFrom (include "tidegate.isLoopback" (include "tidegate.admin" .)) }}
+networkPolicy.adminFrom lets nobody in: listen.admin is a loopback address.
+{{- end }}
+{{- if and .Values.extraContainers (not (include "tidegate.hasToken" .)) }}
+The other containers of the pod reach the admin listener, which asks for no token: set admin.token.
+{{- end }}
+{{- with (fromToml .Values.config).root }}
+root is {{ . }} in config: only /var/lib/tidegate is on the volume of the chart.
+{{- end }}
+{{- range include "tidegate.uncovered" . | splitList " " | compact }}
+No entry of ingress.tls names {{ . }}: it gets the certificate that the controller has for any name.
 {{- end }}
 {{- if and .Values.ingress.enabled (include "tidegate.trustsNobody" .) }}
 Clients come with the address of the ingress controller, and then share what one client may hold: name its networks in listen.trusted.
@@ -41,12 +53,16 @@ Clients come with the address of the ingress controller, and then share what one
 {{- end -}}
 {{- end -}}
 
-{{- /* Whether an upstream is the pod itself, though no sidecar is. */ -}}
+{{- /* Whether an upstream or a sink is the pod itself, though no other container runs there. */ -}}
 {{- define "tidegate.asksItself" -}}
-{{- if not (regexMatch "\"restartPolicy\":\"Always\"" (toJson .Values.initContainers)) -}}
-{{- range ternary (fromToml .Values.config).upstream list (kindIs "slice" (fromToml .Values.config).upstream) -}}
-{{- if regexMatch "\"(127\\.|localhost:|\\[::1\\])" (toJson .servers) }}true{{ end -}}
+{{- $isAlone := not (or .Values.extraContainers (regexMatch "\"restartPolicy\":\"Always\"" (toJson .Values.initContainers))) -}}
+{{- $config := fromToml .Values.config -}}
+{{- $own := "(127\\.|localhost[:/\"]|0\\.0\\.0\\.0[:/\"]|\\[::1?\\])" -}}
+{{- if and $isAlone (kindIs "slice" $config.upstream) -}}
+{{- range $config.upstream }}{{ if regexMatch (printf "(?i)\"%s" $own) (toJson .servers) }}true{{ end }}{{ end -}}
 {{- end -}}
+{{- if and $isAlone (kindIs "slice" $config.sink) -}}
+{{- range $config.sink }}{{ if regexMatch (printf "(?i)://([^\"]*@)?%s" $own) (toJson .url) }}true{{ end }}{{ end -}}
 {{- end -}}
 {{- end -}}
 
@@ -61,4 +77,17 @@ Clients come with the address of the ingress controller, and then share what one
 {{- /* Whether no header may say whose request it is. */ -}}
 {{- define "tidegate.trustsNobody" -}}
 {{- if has (include "tidegate.at" (list (fromToml .Values.config) "listen" "trusted")) (list "\"\"" "null" "[]") }}true{{ end -}}
+{{- end -}}
+
+{{- /* Hosts of the Ingress that no certificate names, though there are certificates. */ -}}
+{{- define "tidegate.uncovered" -}}
+{{- $covered := list -}}
+{{- range .Values.ingress.tls -}}
+{{- $covered = concat $covered (default list .hosts) -}}
+{{- end -}}
+{{- if and .Values.ingress.enabled $covered -}}
+{{- range .Values.ingress.hosts -}}
+{{- if not (or (has . $covered) (has (regexReplaceAll "^[^.]*" . "*") $covered)) }}{{ . }} {{ end -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
