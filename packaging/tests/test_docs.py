@@ -19,7 +19,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 def test_every_example_of_values_renders(render, tmp_path) -> None:
     examples = blocks(KUBERNETES, "yaml")
-    assert len(examples) == 4
+    assert len(examples) == 6
     for example in examples:
         file = tmp_path / "values.yaml"
         file.write_text(example)
