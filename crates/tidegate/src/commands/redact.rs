@@ -24,7 +24,7 @@ pub(super) fn redacted(text: &str) -> Option<String> {
     let root = DeTable::parse(text).ok()?;
     let mut cuts = Vec::new();
     for (name, value) in root.get_ref() {
-        find(name.get_ref(), value, false, text, &mut cuts);
+        find(name.get_ref(), value, false, &mut cuts);
     }
     cuts.sort_by_key(|(place, _)| place.start);
     let mut shown = text.to_owned();
@@ -38,27 +38,25 @@ fn find(
     name: &str,
     value: &Spanned<DeValue<'_>>,
     is_within: bool,
-    text: &str,
     cuts: &mut Vec<(Range<usize>, String)>,
 ) {
     match value.get_ref() {
         DeValue::Table(table) => {
             for (key, value) in table {
-                find(key.get_ref(), value, is_within || TABLES.contains(&name), text, cuts);
+                find(key.get_ref(), value, is_within || TABLES.contains(&name), cuts);
             }
         }
         DeValue::Array(values) => {
             for value in values {
-                find(name, value, is_within, text, cuts);
+                find(name, value, is_within, cuts);
             }
         }
         _ if is_within || SECRETS.contains(&name) => {
             cuts.push((value.span(), HIDDEN.to_owned()));
         }
-        DeValue::String(_) => {
-            let place = value.span();
-            if let Some(shown) = without_password(&text[place.clone()]) {
-                cuts.push((place, shown));
+        DeValue::String(url) => {
+            if let Some(shown) = without_password(url) {
+                cuts.push((value.span(), toml::Value::from(shown).to_string()));
             }
         }
         _ => {}

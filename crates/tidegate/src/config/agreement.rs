@@ -102,8 +102,14 @@ pub(super) fn directories(
     }
 }
 
-/// Checks that the token of an admin listener that other machines reach is no guess away.
+/// Checks that a header can carry the admin token, and that it is no guess away where other
+/// machines reach the listener.
 pub(super) fn token(admin: SocketAddr, token: Option<&str>, document: &mut Document<'_>) {
+    let is_odd = |token: &str| token.trim() != token || !token.bytes().all(is_printable);
+    if token.is_some_and(is_odd) {
+        let reason = "has characters beyond ASCII, or blanks at an end, which no header carries";
+        document.wrong("listen.admin_token", reason);
+    }
     let is_short = token.is_some_and(|token| token.len() < TOKEN_BYTES_MIN);
     if is_short && !admin.ip().is_loopback() {
         let reason = format!(
@@ -112,6 +118,10 @@ pub(super) fn token(admin: SocketAddr, token: Option<&str>, document: &mut Docum
         );
         document.wrong("listen.admin_token", reason);
     }
+}
+
+fn is_printable(byte: u8) -> bool {
+    (b' '..=b'~').contains(&byte)
 }
 
 /// Returns a number of threads, if there is one.

@@ -771,6 +771,10 @@ fn sections_that_cannot_both_have_their_way_are_errors() {
             "[listen]\nadmin = \"0.0.0.0:8081\"\nadmin_token = \"x\"",
             "`listen.admin_token`: is too short for 0.0.0.0:8081, which other machines reach",
         ),
+        (
+            "listen.admin_token = \"passwörter-und-mehr\"",
+            "`listen.admin_token`: has characters beyond ASCII, or blanks at an end",
+        ),
         ("[cores]\nedge = 100000", "`cores.edge`: is 100000; write at most 1024"),
         (
             "[journal]\ndir = \"data/x\"\n[cache]\ndisk = { dir = \"data/x\" }",

@@ -13,6 +13,8 @@ fn secrets_are_hidden_however_they_are_written() {
         "[[upstream]]\nenvironment = { API_KEY = \"hush\" }",
         "[[sink]]\nurl = \"postgres://me:hush@db/news\"",
         "sink = [{ url = \"postgres://me:hu@sh@db/news\" }]",
+        "[[sink]]\nurl = \"postgres://me\\u003ahush\\u0040db/news\"",
+        "[[sink]]\nurl = \"\"\"\npostgres://me:\\\n  hush@db/news\"\"\"",
     ] {
         let shown = redacted(text).expect("it is TOML");
         assert!(!shown.contains("hu") && shown.contains('…'), "{shown}");
