@@ -228,8 +228,8 @@ impl<'a> SeriesBuilder<'a> {
         }
         let others = self.outside + self.filtered + self.left_out.failed.len() as u64;
         if calls == 0 && others == 0 {
-            let why: String = self.notes.iter().map(|note| format!("; {note}")).collect();
-            return Err(self.no_file(format!("there is no call in it{why}")));
+            let notes: String = self.notes.iter().map(|note| format!("; {note}")).collect();
+            return Err(self.no_file(format!("there is no call in it{notes}")));
         }
         let is_part = self.options.since_unix_ms.or(self.options.until_unix_ms).is_some();
         if is_part && calls > 0 && (self.is_untimed || !self.has_epoch) {

@@ -15,8 +15,6 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use stdx::FileIdentity;
-
 use super::candidate::{Candidate, Opening, packed_mark_at};
 use super::catalogue::Catalogue;
 use super::file_table::{FileRecord, FileRole, ListedFile, Sighting};
@@ -27,7 +25,7 @@ use super::mark::{Mark, WINDOW, WindowedContent};
 use super::options::FileOptions;
 use super::patterns::Listing;
 use super::reports::Reports;
-use super::scanner::{Scanner, changed};
+use super::scanner::Scanner;
 use super::turns::TurnQueue;
 use super::unpack::{OpenLog, Packing};
 use crate::error::SourceError;
@@ -153,17 +151,17 @@ impl Scan<'_> {
                 return Ok(());
             }
             Ok(Opening::Empty) => {
-                self.refuse(&file.metadata.identity, None)?;
+                self.scanner.check_kept(&file.metadata.identity, None, self.catalogue)?;
                 self.catalogue.files.set_role(file.key, FileRole::Nothing);
                 return Ok(());
             }
             Ok(Opening::Broken(damage)) => {
-                self.refuse(&file.metadata.identity, None)?;
+                self.scanner.check_kept(&file.metadata.identity, None, self.catalogue)?;
                 self.broken(file, &damage);
                 return Ok(());
             }
             Ok(Opening::NotRead(kind)) => {
-                self.refuse(&file.metadata.identity, None)?;
+                self.scanner.check_kept(&file.metadata.identity, None, self.catalogue)?;
                 let reason = format!("it is packed by {kind}, which is not read");
                 self.reports.unreadable(&file.path, reason);
                 self.catalogue.files.set_role(file.key, FileRole::Nothing);
@@ -250,7 +248,7 @@ impl Scan<'_> {
     /// Finds the log that a file has, and what becomes of the file.
     fn recognise(&mut self, mut new: Candidate, is_second_look: bool) -> Result<(), SourceError> {
         let identity = new.metadata.identity;
-        self.refuse(&identity, Some(&mut new))?;
+        self.scanner.check_kept(&identity, Some(&mut new), self.catalogue)?;
         if new.opened.damage().is_some() && new.head.len() < WINDOW && is_young(self, &new.listed())
         {
             // It is being packed still, and what is there says too little.
@@ -287,28 +285,6 @@ impl Scan<'_> {
             Identification::Doubtful => self.progress.doubtful.push(new.listed()),
             Identification::Unfamiliar => self.unfamiliar(new)?,
         }
-        Ok(())
-    }
-
-    /// Under `strict`: fails for a file that has lost the log that it had. `content` is absent where
-    /// the file has none that can be read.
-    fn refuse(
-        &mut self,
-        file: &FileIdentity,
-        content: Option<&mut Candidate>,
-    ) -> Result<(), SourceError> {
-        let refused = self.scanner.refused(file);
-        let log = refused.and_then(|id| self.catalogue.logs.get_mut(id));
-        let Some(log) = log else { return Ok(()) };
-        let has_it = match content {
-            Some(new) => new.has_all_of(log).map_err(disk(&new.path))?,
-            None => log.mark.offset == 0,
-        };
-        if !has_it {
-            return Err(changed(log));
-        }
-        // It was restored, not begun anew.
-        log.file.was_cut = false;
         Ok(())
     }
 

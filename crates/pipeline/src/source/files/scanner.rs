@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 use stdx::FileIdentity;
 
+use super::candidate::Candidate;
 use super::catalogue::Catalogue;
 use super::log::{Log, LogId};
 use super::other_nodes::OtherNodes;
@@ -55,9 +56,29 @@ impl Scanner {
         self.check_change(log)
     }
 
-    /// The log that a file held and must hold still.
-    pub(super) fn refused(&self, file: &FileIdentity) -> Option<LogId> {
-        self.refused.get(file).copied()
+    /// Whether a file has all of the log that it held. It has none without `content` that can be
+    /// read.
+    ///
+    /// # Errors
+    /// Under `strict`, when it lacks some of it.
+    pub(super) fn check_kept(
+        &self,
+        file: &FileIdentity,
+        content: Option<&mut Candidate>,
+        catalogue: &mut Catalogue,
+    ) -> Result<(), SourceError> {
+        let log = self.refused.get(file).and_then(|id| catalogue.logs.get_mut(*id));
+        let Some(log) = log else { return Ok(()) };
+        let has_it = match content {
+            Some(new) => new.has_all_of(log).map_err(SourceError::disk("read", &new.path))?,
+            None => log.mark.offset == 0,
+        };
+        if !has_it {
+            return Err(changed(log));
+        }
+        // It was restored, not begun anew.
+        log.file.was_cut = false;
+        Ok(())
     }
 
     /// Whether a log may be what it was not.
@@ -70,6 +91,6 @@ impl Scanner {
 }
 
 /// A log is not what it was when it was read.
-pub(super) fn changed(log: &Log) -> SourceError {
+fn changed(log: &Log) -> SourceError {
     SourceError::Changed { path: PathBuf::from(&log.file.name), offset: log.mark.offset }
 }
