@@ -71,12 +71,13 @@ pub(super) fn listen(notes: &mut Vec<String>) -> Option<ProgramEvents> {
             return None;
         }
     };
-    if !connector::answers(&connector) {
+    if !connector::is_taken(&connector) {
         notes.push(
             "programs that live for less than a second are missed: the kernel's process connector \
              does not answer, as within a container"
                 .to_owned(),
         );
+        return None;
     }
     let taskstats = taskstats::subscribed().inspect_err(|error| {
         notes.push(format!(
