@@ -51,11 +51,15 @@ pub enum NullFamily {
     Corrected,
     /// Calls sent every 10, of which some meet a pause and the next ones its rest.
     Ramp,
+    /// Calls of 5 sent every 50, and a pause of 200 to 600 every five seconds or so.
+    FewPauses,
+    /// The same, with five calls at a time.
+    Bursts,
 }
 
 impl NullFamily {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Lognormal,
         Self::Gamma,
         Self::Weibull,
@@ -64,6 +68,8 @@ impl NullFamily {
         Self::Hdr,
         Self::Corrected,
         Self::Ramp,
+        Self::FewPauses,
+        Self::Bursts,
     ];
 
     /// Returns its name in words.
@@ -77,6 +83,8 @@ impl NullFamily {
             Self::Hdr => "HDR buckets",
             Self::Corrected => "corrected for coordinated omission",
             Self::Ramp => "pauses at a fixed rate",
+            Self::FewPauses => "few pauses at a fixed rate",
+            Self::Bursts => "few pauses, five calls at once",
         }
     }
 
@@ -102,9 +110,25 @@ impl NullFamily {
                 });
                 pauses.into_iter().map(|pause| pause + 2.0 * (0.3 * draw.normal()).exp()).collect()
             }
+            Self::FewPauses => paused(calls, 1, draw),
+            Self::Bursts => paused(calls, 5, draw),
             _ => (0..calls).map(|_| one(draw)).collect(),
         }
     }
+}
+
+/// Calls of a server that stops now and then; so many are sent at once.
+fn paused(calls: usize, at_once: usize, draw: &mut Draw) -> Vec<f64> {
+    let (mut pause, mut over) = (5_000.0 * draw.exponential(), 0.0);
+    let moments = (0..calls).map(|call| (call / at_once) as f64 * 50.0);
+    let waits = moments.map(|moment| {
+        while moment >= pause {
+            over = pause + 200.0 + 400.0 * draw.fraction();
+            pause = over + 5_000.0 * draw.exponential();
+        }
+        f64::max(over - moment, 0.0) + 5.0 * (0.2 * draw.normal()).exp()
+    });
+    waits.collect()
 }
 
 /// Values, each followed by what is left of it after 10 ms, 20 ms and so on.

@@ -66,8 +66,7 @@ pub fn judge(series: &Series, seed: u64) -> Vec<Verdict> {
     }
     let resolution = Resolution::of(sorted.values());
     let values = dithered(series, &resolution, seed);
-    let step = resolution.at(sorted.at(1.0));
-    let judge = CombJudge::new(series, &values, step, seed);
+    let judge = CombJudge::new(series, &values, finest(&resolution, &sorted), seed);
     let combs = judge.combs();
     if !combs.is_empty() {
         return combs.into_iter().map(Verdict::Quantised).collect();
@@ -93,7 +92,7 @@ pub(crate) fn comb_of(series: &Series, seed: u64) -> Option<Quantised> {
     let sorted = Sorted::new(&series.total_ms);
     let resolution = Resolution::of(sorted.values());
     let values = dithered(series, &resolution, seed);
-    let judge = CombJudge::new(series, &values, resolution.at(sorted.at(1.0)), seed);
+    let judge = CombJudge::new(series, &values, finest(&resolution, &sorted), seed);
     judge.combs().into_iter().next()
 }
 
@@ -131,6 +130,11 @@ fn ordered(series: &Series) -> Series {
         left_out: series.left_out.clone(),
         ..Series::default()
     }
+}
+
+/// The step of the clock, or of the digits, which a comb must be coarser than.
+fn finest(resolution: &Resolution, sorted: &Sorted) -> f64 {
+    resolution.at(sorted.at(1.0)).max(resolution::last_digit(sorted.values()))
 }
 
 fn dithered(series: &Series, resolution: &Resolution, seed: u64) -> Vec<f64> {

@@ -99,8 +99,8 @@ impl Table {
                     let ms = if is_none { 0.0 } else { self.number(name, text, *unit)? };
                     row.phases.push((step, ms));
                 }
-                Column::Began(unit) => began = moment(text, *unit),
-                Column::Ended(unit) => ended = moment(text, *unit),
+                Column::Began(unit) => began = self.moment(name, text, *unit)?,
+                Column::Ended(unit) => ended = self.moment(name, text, *unit)?,
                 Column::Attribute(name) => row.attributes.push((name, text)),
                 Column::Unused => {}
             }
@@ -114,6 +114,22 @@ impl Table {
         let lasted = if began.is_none() { row.total_ms } else { 0.0 };
         row.began_ms = at.map(|at| at - lasted);
         Ok((row, is_absolute))
+    }
+
+    /// The moment of a field, if it is one. A negative one is left out with its row: else all rows
+    /// would lose theirs.
+    fn moment<'t>(
+        &self,
+        column: &'t str,
+        text: &str,
+        unit: Option<Unit>,
+    ) -> Result<Option<Moment>, BadRow<'t>> {
+        match text.trim().parse::<f64>() {
+            Ok(number) if number < 0.0 => {
+                Err(BadRow { column, reason: "negative", found: format!("`{text}`") })
+            }
+            _ => Ok(moment(text, unit)),
+        }
     }
 
     fn number<'t>(&self, column: &'t str, text: &str, unit: Unit) -> Result<f64, BadRow<'t>> {

@@ -4,7 +4,9 @@ use super::{Beside, CombSample, NullFamily, false_alarms, found};
 
 #[test]
 fn samples_without_a_comb_are_rarely_called_quantised() {
-    for family in NullFamily::ALL {
+    // Calls that come together look like those of one tooth: docs/lab/trust.md says how often.
+    let alone = NullFamily::ALL.into_iter().filter(|family| *family != NullFamily::Bursts);
+    for family in alone {
         let alarms = false_alarms(family, 50, 0..60) + false_alarms(family, 500, 0..6);
         assert!(alarms <= 1, "{}: {alarms} of 66", family.name());
     }

@@ -1,11 +1,12 @@
 //! Measures by how much each quantity changes, with its 95 % interval.
 //!
 //! Quantities are compared between groups of calls: as many as a quantile needs, and as many bins
-//! as count for one. Of a step, the shift is that of Hodges and Lehmann between the groups before
-//! and after; of shares it is the difference of means. Of a ramp it is how far a ramp of least
-//! squares through the groups rises.
+//! as count for one. Of a step, the shift is from the whole time before to the whole time after.
+//! Its interval is that of Hodges and Lehmann between the groups, and of shares that of the
+//! difference of means. Of a ramp it is how far a ramp of least squares through the groups rises.
 //! Invariant: times and rates shift by a factor, so their logarithms are compared. A shift is told
-//! only if its interval leaves out none, and if it is a twentieth or more.
+//! only if its interval leaves out none, and if it is a twentieth or more. It is that of the values
+//! beside it, and its interval holds it.
 
 use std::ops::Range;
 
@@ -124,7 +125,9 @@ fn step(bins: &TimeBins, course: &Course, quantity: &Quantity, each: usize) -> O
     }
     let found = unpaired(&sides[0], &sides[1])?;
     let [low, high] = found.shift_ci_ms?;
-    Some((before, after, [low, found.shift_ms, high]))
+    // Where calls have two humps, the groups' shift may be far from that of all calls.
+    let shift = after - before;
+    Some((before, after, [low.min(shift), shift, high.max(shift)]))
 }
 
 fn ramp(bins: &TimeBins, course: &Course, quantity: &Quantity, each: usize) -> Option<Shift> {

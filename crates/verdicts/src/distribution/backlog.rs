@@ -18,6 +18,9 @@
 //! ramps.
 
 mod evenness;
+mod few_pauses;
+
+pub(super) use few_pauses::can_line_up;
 
 use super::fit::CombLine;
 use crate::quantiles::Sorted;

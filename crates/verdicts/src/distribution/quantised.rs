@@ -52,6 +52,9 @@ const ALL_FIXED: f64 = 0.97;
 /// A base may be so much of a quantum below a whole number of quanta.
 const SHORT: f64 = 0.1;
 
+/// Nothing waits for less than a microsecond.
+const QUANTUM_MIN_MS: f64 = 1e-3;
+
 /// A search for combs in one series.
 pub(super) struct CombJudge<'a> {
     /// In order.
@@ -93,11 +96,12 @@ impl<'a> CombJudge<'a> {
     /// Returns the combs, the most likely first.
     pub(super) fn combs(&self) -> Vec<Quantised> {
         let patterns = patterns::believed(&self.places, LN_ODDS_MIN);
-        let combs: Vec<Quantised> =
-            patterns.iter().filter_map(|pattern| self.of_pattern(pattern)).collect();
+        let combs = patterns.iter().filter_map(|pattern| self.of_pattern(pattern));
+        let combs: Vec<Quantised> = combs.filter(is_of_timer).collect();
         // Fixed places without a pattern describe better what the spectrum would find.
         if combs.is_empty() {
-            return self.faint().or_else(|| self.by_spectrum()).into_iter().collect();
+            let other = self.faint().or_else(|| self.by_spectrum());
+            return other.into_iter().filter(is_of_timer).collect();
         }
         combs
     }
@@ -295,7 +299,9 @@ impl<'a> CombJudge<'a> {
         let above_tooth = || all.as_ref().and_then(|all| all.line.above_most(values));
         let tail = tail::cut(values).or_else(above_tooth).and_then(|cut| {
             let (slow, fast): (Vec<f64>, Vec<f64>) = values.iter().partition(|value| **value > cut);
-            search(&slow, cut).map(|tail| (tail, slow, fast))
+            let tail = search(&slow, cut)?;
+            let is_chance = !self.is_ordered() && backlog::can_line_up(&slow, &fast, &tail.line);
+            (!is_chance).then_some((tail, slow, fast))
         });
         let linear = match tail {
             Some((tail, slow, fast)) => Some(joined(all, tail, &fast, &slow)),
@@ -489,6 +495,11 @@ fn beside(places: &[CallPlace], line: &CombLine, base: Option<(f64, f64)>) -> us
 fn off(places: &[CallPlace], is_off: impl Fn(&CallPlace) -> bool) -> usize {
     let is_place = |place: &&CallPlace| place.ln_p < PLACE_P_MAX.ln();
     places.iter().filter(is_place).filter(|place| is_off(place)).count()
+}
+
+/// Whether a comb is not that of the clock.
+fn is_of_timer(comb: &Quantised) -> bool {
+    comb.quantum_ms >= QUANTUM_MIN_MS
 }
 
 /// The comb of all calls, if there is one, or that of the slow ones, with the base of the fast

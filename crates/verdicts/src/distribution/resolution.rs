@@ -2,15 +2,19 @@
 //!
 //! A recorder that rounds makes a comb by itself. Its steps betray themselves by exactness, while
 //! real timers jitter:
+//! - all values are neighbouring powers of one number, 1.05 or more: exponential buckets;
 //! - within each octave, differences are whole multiples of one number, and these steps widen: an
 //!   HDR histogram, or a fixed number of digits. This is looked for first;
 //! - all differences are whole multiples of one number: values are rounded. It is at most 20 ms, or
-//!   a tenth of a second or a second;
+//!   a tenth of a second or a second. A recorder that rounds writes whole steps, or the middles of
+//!   buckets. Values that are neither are at places of their own, and the step is what they are
+//!   multiples of;
 //! - all ratios are powers of one number: logarithmic buckets.
 //!
 //! Invariant: values that show no such step, or fewer than three different values, are `Fine` and
-//! left as they are. A dithered value moves by half a step at most, and is not negative. After a
-//! change count combs, humps and clocks again (`examples/calibrate.rs`, docs/lab/trust.md).
+//! left as they are. A dithered value moves by half a step at most, and is not negative: what was
+//! rounded to 0 is spread above it. The last digit of the file is a step, too, and moves nothing.
+//! After a change count combs, humps and clocks again (`examples/calibrate.rs`, docs/lab/trust.md).
 //! Never here: whether the step is worth a word (`distribution.rs`).
 
 use crate::random::Draw;
@@ -22,6 +26,11 @@ const RELATIVE_MIN: f64 = 2e-5;
 const STEP_MAX_MS: f64 = 20.0;
 /// Values that an octave needs before its step is believed.
 const OCTAVE_VALUES: usize = 8;
+
+/// Exponential buckets: how many, at least, of which so many are filled, and ln of their ratio.
+const BUCKETS_MIN: usize = 6;
+const FILLED_MIN: f64 = 0.8;
+const BUCKET_LN_MIN: f64 = 0.048;
 
 /// The steps in which times were recorded.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,8 +60,13 @@ impl Resolution {
         if let Some(octaves) = octaves(&distinct) {
             return octaves;
         }
-        let step = common(distinct.iter().map(|value| value - first), RELATIVE_MIN * middle);
-        if let Some(step) = step {
+        if let Some(buckets) = exponential(&distinct) {
+            return buckets;
+        }
+        let least = RELATIVE_MIN * middle;
+        let step = common(distinct.iter().map(|value| value - first), least);
+        let step = step.filter(|step| is_whole(*first, *step) || is_middle(*first, *step));
+        if let Some(step) = step.or_else(|| common(distinct.iter().copied(), least)) {
             let whole = [100.0, 1000.0].iter().any(|round| (step - round).abs() < 1e-6 * round);
             return if step <= STEP_MAX_MS || whole { Self::Step(step) } else { Self::Fine };
         }
@@ -77,10 +91,27 @@ impl Resolution {
     pub(super) fn dither(&self, values: &mut [f64], draw: &mut Draw) {
         if *self != Self::Fine {
             for value in values {
-                *value = (*value + self.at(*value) * (draw.fraction() - 0.5)).max(0.0);
+                *value = (*value + self.at(*value) * (draw.fraction() - 0.5)).abs();
             }
         }
     }
+}
+
+/// The last digit that some of these times have: a power of ten.
+pub(super) fn last_digit(times: &[f64]) -> f64 {
+    let is_digit = |digit: &f64| times.iter().all(|value| is_whole(*value, *digit));
+    let mut digits = (-9..=3).rev().map(|power| 10_f64.powi(power));
+    digits.find(is_digit).unwrap_or(0.0)
+}
+
+fn is_whole(value: f64, step: f64) -> bool {
+    let steps = value / step;
+    // What floating-point numbers lose, and never so much that any number is whole.
+    (steps - steps.round()).abs() < (1e-9 * steps.abs()).clamp(1e-6, 1e-2)
+}
+
+fn is_middle(value: f64, step: f64) -> bool {
+    is_whole(value + step / 2.0, step)
 }
 
 /// The greatest number of which all `gaps` are whole multiples, unless it is below `least`.
@@ -121,6 +152,18 @@ fn octaves(distinct: &[f64]) -> Option<Resolution> {
     let widens = steps.windows(2).all(|pair| pair[0].1 <= 1.01 * pair[1].1)
         && steps.last()?.1 > 1.9 * steps.first()?.1;
     widens.then_some(Resolution::Octaves(steps))
+}
+
+/// Buckets whose bounds are neighbouring powers: of the places from first to last few are empty.
+fn exponential(distinct: &[f64]) -> Option<Resolution> {
+    let (first, last) = (*distinct.first()?, *distinct.last()?);
+    if distinct.len() < BUCKETS_MIN || first <= 0.0 {
+        return None;
+    }
+    let Some(Resolution::Ratio(ratio)) = ratio(distinct) else { return None };
+    let places = (last / first).ln() / ratio + 1.0;
+    let is_filled = distinct.len() as f64 > FILLED_MIN * places;
+    (ratio > BUCKET_LN_MIN && is_filled).then_some(Resolution::Ratio(ratio))
 }
 
 fn ratio(distinct: &[f64]) -> Option<Resolution> {

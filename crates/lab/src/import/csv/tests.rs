@@ -79,6 +79,16 @@ fn bad_rows_are_counted_by_cause_and_named_by_place() {
 }
 
 #[test]
+fn a_negative_moment_costs_its_row_and_not_the_times_of_all() {
+    let series = read("start_s,latency_ms\n-0.00009,6\n0.02,4\n0.04,5\n");
+    assert_eq!(
+        (series.total_ms.as_slice(), series.began_ms.as_slice()),
+        (&[4.0, 5.0][..], &[0.0, 20.0][..])
+    );
+    assert_eq!(series.left_out.bad["negative"], 1);
+}
+
+#[test]
 fn strict_reading_stops_at_the_first_bad_row() {
     let error = refused("latency_ms\n5\nfast\n", true);
     assert_eq!(error, "x.csv:3: latency_ms: `fast` is not a number");

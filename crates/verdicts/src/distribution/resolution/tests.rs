@@ -1,6 +1,6 @@
 //! Steps that are found, and those that are none.
 
-use super::Resolution;
+use super::{Resolution, last_digit};
 use crate::random::Draw;
 
 fn ascending(mut values: Vec<f64>) -> Vec<f64> {
@@ -67,4 +67,41 @@ fn few_or_equal_values_have_none() {
     assert_eq!(Resolution::of(&[]), Resolution::Fine);
     assert_eq!(Resolution::of(&[5.0; 40]), Resolution::Fine);
     assert_eq!(Resolution::of(&[5.0, 7.0]), Resolution::Fine);
+}
+
+#[test]
+fn exact_values_at_places_of_their_own_are_not_rounded_to_their_distance() {
+    let calls = [10.0, 10.0, 110.0, 210.0];
+    assert_eq!(Resolution::of(&calls), Resolution::Step(10.0));
+    let base_and_teeth: Vec<f64> = (0..9).map(|k| 5.0 + 20.0 * f64::from(k)).collect();
+    assert_eq!(Resolution::of(&base_and_teeth), Resolution::Step(5.0));
+    let middles: Vec<f64> = (0..9).map(|k| 10.0 + 20.0 * f64::from(k)).collect();
+    assert_eq!(Resolution::of(&middles), Resolution::Step(20.0));
+}
+
+#[test]
+fn powers_of_two_that_are_all_there_are_buckets() {
+    let buckets: Vec<f64> = (1..8).map(|power| 2_f64.powi(power)).collect();
+    let Resolution::Ratio(ratio) = Resolution::of(&buckets) else { panic!("no ratio") };
+    assert!((ratio - 2_f64.ln()).abs() < 1e-9);
+    // A ladder of retries has fewer steps, and its base beside it.
+    let ladder = [5.0, 200.0, 400.0, 800.0, 1600.0];
+    assert_eq!(Resolution::of(&ladder), Resolution::Step(5.0));
+}
+
+#[test]
+fn what_was_rounded_to_nothing_is_spread_above_it() {
+    let mut values = vec![0.0; 1000];
+    Resolution::Step(1.0).dither(&mut values, &mut Draw::new(1, 0));
+    let low = values.iter().filter(|value| **value < 0.1).count();
+    assert!(values.iter().all(|value| (0.0..=0.5).contains(value)));
+    assert!((100..300).contains(&low), "{low}");
+}
+
+#[test]
+fn the_last_digit_is_that_of_the_finest_time() {
+    assert_eq!(last_digit(&[10.0, 12.5, 30.0]), 0.1);
+    assert_eq!(last_digit(&[1000.0, 3000.0]), 1000.0);
+    assert!((last_digit(&[10.000_1, 30.0]) - 1e-4).abs() < 1e-12);
+    assert_eq!(last_digit(&[std::f64::consts::PI]), 0.0);
 }
