@@ -6,6 +6,7 @@
 //! How long they have it in common cannot be known. A queue before a worker of even pace keeps step
 //! with itself until it is empty. So bouts are cut in three ways ([`Bouts`]), and a clock must show
 //! in each. `search` multiplies p by the periods tested; `in_step` tests one.
+//! Of a period and its parts the longest is said: the one whose every tick has calls.
 //! A probe that sends at fixed intervals is in step by itself, and so is a client that sends when
 //! the last answer came. So nothing is said where the calls *began* in step with the same period.
 //! Invariant: a clock needs [`BOUTS_MIN`] bouts by every cut. `in_step` denies one by the closest
@@ -15,7 +16,7 @@
 
 use std::f64::consts::TAU;
 
-use super::fit;
+use super::fit::{self, CombLine};
 use super::resolution::Resolution;
 use super::spectrum::{Frame, SearchRange};
 use super::teeth::{Comb, Points};
@@ -35,6 +36,10 @@ const PERIODS: f64 = 16_384.0;
 const STEPS_MIN: f64 = 8.0;
 /// Times that a period may be what a sharp tick's own is a multiple of.
 const MULTIPLES: u32 = 64;
+/// Of the calls that end with ticks, the part that one tick in so many has, to be the only one.
+const ONE_TICK_MIN: f64 = 0.75;
+/// Deviations of the calls that are there by chance.
+const BY_CHANCE: f64 = 5.0;
 /// Calls beside the tick, at least, to hold those on it against.
 const BESIDE_MIN: usize = 10;
 /// Part of all time below which a tick does not matter.
@@ -98,6 +103,7 @@ fn search_in(spans: &Spans, all: &Spans, began_step: f64) -> Option<PhaseLock> {
         let p = spans.ended(line.quantum) * tested;
         (p <= LOCKED_P_MAX).then_some((comb, line, p))
     })?;
+    let (comb, line) = longest_of(&points, comb, line, longest);
     if [period, line.quantum].iter().any(|ms| all.begin_in_step(*ms)) {
         return None;
     }
@@ -115,6 +121,41 @@ fn search_in(spans: &Spans, all: &Spans, began_step: f64) -> Option<PhaseLock> {
         p,
         nearest: timers::nearest(line.quantum),
     })
+}
+
+/// The comb of the longest period, where only every so many ticks of this one have calls of their
+/// own. Too few bouts may be left to test that period by itself.
+fn longest_of(points: &Points, comb: Comb, line: CombLine, longest: f64) -> (Comb, CombLine) {
+    let mut multiples = (2..=MULTIPLES).rev();
+    let longer = multiples.find_map(|times| {
+        let period = line.quantum * f64::from(times);
+        if period > longest || !is_one_in(points.at, &comb, times) {
+            return None;
+        }
+        let comb = points.folded(period)?;
+        let line = fit::line(points.at, &comb)?;
+        Some((comb, line))
+    });
+    longer.unwrap_or((comb, line))
+}
+
+/// Whether nearly all calls that end with ticks, beyond those there by chance, end with one tick in
+/// `times`.
+fn is_one_in(ends: &[f64], comb: &Comb, times: u32) -> bool {
+    let mut counts = vec![0.0; times as usize];
+    let mut within = 0.0;
+    for end in ends {
+        let place = (end - comb.origin) / comb.quantum;
+        if (place - place.round()).abs() <= comb.window / 2.0 {
+            counts[(place.round() as i64).rem_euclid(i64::from(times)) as usize] += 1.0;
+            within += 1.0;
+        }
+    }
+    let calls = ends.len() as f64;
+    let by_chance = (calls - within) * comb.window / (1.0 - comb.window);
+    let each = by_chance / f64::from(times);
+    let most = counts.iter().copied().fold(0.0, f64::max) - each;
+    most >= ONE_TICK_MIN * (within - by_chance) && most > BY_CHANCE * (each + 1.0).sqrt()
 }
 
 fn resolution(times: &[f64]) -> f64 {

@@ -124,3 +124,15 @@ fn nothing_is_said_without_times_or_of_few_calls() {
     assert_eq!(search(&poisson(5, 130.0, until_tick)), None);
     assert_eq!(search(&Series::default()), None);
 }
+
+#[test]
+fn a_stop_now_and_then_has_the_longest_period_and_no_part_of_it() {
+    for (period, length) in [(700.0, 100.0), (1_000.0, 150.0)] {
+        let stopped = |now: f64, draw: &mut Draw| {
+            let left = (length - now.rem_euclid(period)).max(0.0);
+            left + 5.0 * (0.2 * draw.normal()).exp()
+        };
+        let lock = search(&poisson(4_000, 10.0, stopped)).unwrap();
+        assert!((lock.period_ms / period - 1.0).abs() < 1e-3, "{lock:?}");
+    }
+}
