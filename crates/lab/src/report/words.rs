@@ -159,11 +159,14 @@ fn comb_figures(comb: &Quantised) -> Vec<String> {
         format!("fixed places that fit by accident: {}", p(found.p_places)),
     ];
     if !found.is_ordered {
-        figures.push(
-            "the calls have no times: the order of rows says nothing, and pauses of one length \
-             under a fixed rate of sending may look like this"
-                .to_owned(),
-        );
+        let alike = match comb.spacing.as_str() {
+            "linear" => {
+                ", and pauses of one length, or of calls that are sent several at once, may look \
+                 like this"
+            }
+            _ => "",
+        };
+        figures.push(format!("the calls have no times: the order of rows says nothing{alike}"));
     }
     figures
 }
