@@ -158,7 +158,7 @@ fn the_demos_own_metrics_are_flushed_by_statsd_with_route_decision_and_status() 
 
 #[test]
 fn simulated_readers_close_the_loop_and_the_demo_ends_by_itself() {
-    let mut demo = demo(&["--seconds", "16", "--rate", "400"]);
+    let mut demo = demo(&["--seconds", "24", "--rate", "400"]);
     until("personalised answers", || {
         let text = Client::get(demo.admin, "/metrics").send();
         let line = text.text().lines().find(|line| {

@@ -47,8 +47,8 @@ fn a_dead_name_server_stops_neither_the_start_nor_the_service_and_raises_an_alar
     until("an alarm", || alarms(&server.status()).contains(&alarm));
     assert!(alarms(&server.status()).contains("its one address stays in use"));
     assert_eq!(server.get("/").text(), "one");
-    let metrics = Client::get(server.admin, "/metrics").send();
-    assert!(metrics.text().contains("tidegate_names_stale{upstream=\"o\"} 1"));
+    let stale = "tidegate_names_stale{upstream=\"o\"} 1";
+    until("the metric", || Client::get(server.admin, "/metrics").send().text().contains(stale));
 
     let names = NameServer::start_on(dns.port());
     names.set("api.test", 1, &["127.0.0.2"]);
