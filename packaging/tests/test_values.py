@@ -88,6 +88,7 @@ SECRETS = {
     "sink.url": [
         "[[sink]]\nurl = 'postgres://me:word@db/x'",
         "[[sink]]\nurl = 'postgres://:$word@db/x'",
+        "[[sink]]\nurl = 'postgres://me:word@db/${credential:x}'",
         "[[sink]]\nurl = 'postgres://me:w/rd@db/x'",
         '[[sink]]\nurl = "postgres://me:w\'rd@db/x"',
         "[[sink]]\nurl = 'postgres://me@corp:word@db/x'",
@@ -183,6 +184,12 @@ def test_a_password_in_a_file_of_its_own_needs_no_secret(render) -> None:
     assert "news" in [one["secret"]["secretName"] for one in pod["volumes"] if "secret" in one]
 
 
+def test_credentials_may_be_in_a_directory_of_ones_own(render) -> None:
+    config = "config=[[sink]]\nurl = 'postgres://me:${credential:database}@db/x'"
+    variable = [{"name": "CREDENTIALS_DIRECTORY", "value": "/mnt/secrets"}]
+    assert render("--set-literal", config, "--set-json", f"extraEnv={json.dumps(variable)}")
+
+
 @pytest.mark.parametrize("key", SECRETS)
 def test_a_secret_in_the_configuration_needs_a_secret_however_it_is_written(
     run_helm, render, key
@@ -192,7 +199,7 @@ def test_a_secret_in_the_configuration_needs_a_secret_however_it_is_written(
         run = run_helm("template", "news", CHART, *words)
         assert f"configIsSecret: config has a password or another secret at {key}: " in run.stderr
         assert "word" not in run.stderr.replace("password", "")
-        assert render(*words, "--set", "configIsSecret=true")
+        assert render(*words, "--set", "configIsSecret=true,credentials.existingSecret=news")
 
 
 def test_what_only_looks_like_a_secret_needs_none(render) -> None:

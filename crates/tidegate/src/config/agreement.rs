@@ -107,7 +107,8 @@ pub(super) fn directories(
 pub(super) fn token(admin: SocketAddr, token: Option<&str>, document: &mut Document<'_>) {
     let is_odd = |token: &str| token.trim() != token || !token.bytes().all(is_printable);
     if token.is_some_and(is_odd) {
-        let reason = "has characters beyond ASCII, or blanks at an end, which no header carries";
+        let reason = "has characters beyond ASCII, or blanks at an end, which no header carries; \
+                      `openssl rand -hex 16` makes a better one";
         document.wrong("listen.admin_token", reason);
     }
     let is_short = token.is_some_and(|token| token.len() < TOKEN_BYTES_MIN);

@@ -2,9 +2,9 @@
 //!
 //! A recorder that rounds makes a comb by itself. Its steps betray themselves by exactness, while
 //! real timers jitter:
-//! - all values are neighbouring powers of one number, 1.05 or more: exponential buckets;
 //! - within each octave, differences are whole multiples of one number, and these steps widen: an
 //!   HDR histogram, or a fixed number of digits. This is looked for first;
+//! - all values are neighbouring powers of one number, 1.05 or more: exponential buckets;
 //! - all differences are whole multiples of one number: values are rounded. It is at most 20 ms, or
 //!   a tenth of a second or a second. A recorder that rounds writes whole steps, or the middles of
 //!   buckets. Values that are neither are at places of their own, and the step is what they are

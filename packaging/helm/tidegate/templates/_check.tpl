@@ -119,9 +119,21 @@
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- $variables := list "PORT" "BIND" "GRACEFUL_TIMEOUT" "TIDEGATE_ADMIN_TOKEN" -}}
+{{- $volumes := list "config" "data" "tmp" -}}
+{{- $paths := list "/var/lib/tidegate" "/var/lib/tidegate/tidegate.toml" "/tmp" -}}
+{{- if .Values.credentials.existingSecret -}}
+{{- $variables = append $variables "CREDENTIALS_DIRECTORY" -}}
+{{- $volumes = append $volumes "credentials" -}}
+{{- $paths = append $paths "/run/credentials/tidegate" -}}
+{{- end -}}
+{{- if .Values.sharedMemory.size -}}
+{{- $volumes = append $volumes "shm" -}}
+{{- $paths = append $paths "/dev/shm" -}}
+{{- end -}}
 {{- $taken := dict
-  "extraEnv" (list "PORT" "BIND" "GRACEFUL_TIMEOUT" "TIDEGATE_ADMIN_TOKEN" "CREDENTIALS_DIRECTORY")
-  "extraVolumes" (list "config" "data" "tmp" "shm" "credentials")
+  "extraEnv" $variables
+  "extraVolumes" $volumes
   "initContainers" (list "tidegate")
   "extraContainers" (list "tidegate") -}}
 {{- range $list, $names := $taken -}}
@@ -132,13 +144,8 @@
 {{- $names = append $names .name -}}
 {{- end -}}
 {{- end -}}
-{{- $volumes := list "config" "data" "tmp" "shm" "credentials" -}}
 {{- range .Values.extraVolumes -}}
 {{- $volumes = append $volumes .name -}}
-{{- end -}}
-{{- $paths := list "/var/lib/tidegate" "/var/lib/tidegate/tidegate.toml" "/tmp" "/run/credentials/tidegate" -}}
-{{- if .Values.sharedMemory.size -}}
-{{- $paths = append $paths "/dev/shm" -}}
 {{- end -}}
 {{- range .Values.extraVolumeMounts -}}
 {{- $path := toString .mountPath | clean -}}
@@ -175,7 +182,8 @@
 {{- fail (printf "configIsSecret: config has a password or another secret at %s: set configIsSecret=true, or write ${credential:NAME}" (splitList " " $secret | first)) -}}
 {{- end -}}
 {{- $named := regexFind "\\$\\{credential:[^}]*\\}" .Values.config -}}
-{{- if and $named (not .Values.credentials.existingSecret) -}}
+{{- $isElsewhere := regexMatch "\"name\":\"CREDENTIALS_DIRECTORY\"" (toJson .Values.extraEnv) -}}
+{{- if and $named (not (or .Values.credentials.existingSecret $isElsewhere)) -}}
 {{- fail (printf "credentials.existingSecret: config asks for %s: name the Secret that has it" $named) -}}
 {{- end -}}
 {{- end -}}
@@ -194,10 +202,13 @@
 {{- range $here -}}
 {{- include "tidegate.secretIn" (list $path . $isWithin) -}}
 {{- end -}}
-{{- else if not (contains "${credential:" (toString $here)) -}}
-{{- $isNamed := has $key (list "admin_token" "user_key") -}}
+{{- else -}}
+{{- $text := toString $here -}}
 {{- $isLike := and $isWithin (regexMatch "(?i)(pass|pwd|secret|token|key|auth|cookie|credential|dsn)" $key) -}}
-{{- if and (not (empty $here)) (or $isNamed $isLike (regexMatch "(?s)://.*:.+@" (toString $here))) -}}
+{{- $isNamed := or $isLike (has $key (list "admin_token" "user_key")) -}}
+{{- /* Beside the name of a file there is `Bearer` in a header, but no password in an URL. */ -}}
+{{- $isOpen := and $text $isNamed (not (contains "${credential:" $text)) -}}
+{{- if or $isOpen (regexMatch "(?s)://.*:.+@" (regexReplaceAll "\\$\\{credential:[^}]*\\}" $text "")) -}}
 {{- printf "%s " $path -}}
 {{- end -}}
 {{- end -}}
